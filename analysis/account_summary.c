@@ -6,6 +6,7 @@
 
 #include "analysis/cause_text.h"
 #include "analysis/model.h"
+#include "analysis/sorting.h"
 #include "analysis/text.h"
 
 /* Of the time of all others; and of it what single operations showed, the rest only adds up over many. */
@@ -13,12 +14,6 @@ struct share {
 	uint32_t rank;
 	double waited, seen;
 };
-
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-	return (a > b) - (a < b);
-}
 
 static int by_share(const void *left, const void *right)
 {
@@ -28,7 +23,7 @@ static int by_share(const void *left, const void *right)
 
 static double median(double *values, uint32_t count)
 {
-	qsort(values, count, sizeof(*values), by_value);
+	sort_doubles(values, count);
 	return values[count / 2];
 }
 

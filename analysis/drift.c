@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/model.h"
+#include "analysis/sorting.h"
 #include "analysis/usual.h"
 #include "analysis/value_text.h"
 
@@ -111,13 +112,6 @@ static void end_parted(struct analysis *analysis, const struct instance *instanc
 	findings_close(&analysis->findings, RW_KIND_DRIFT, rank, now_ns);
 }
 
-static int by_size(const void *left, const void *right)
-{
-	float a = *(const float *)left, b = *(const float *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Median of what the ranks bring; false when there are too few to compare. */
 static bool median_of(const struct instance *instance, float *median)
 {
@@ -127,7 +121,7 @@ static bool median_of(const struct instance *instance, float *median)
 	for (uint32_t i = 0; levels && i < members; i++)
 		count += level_of(instance, i, VALUE_IN, &levels[count]);
 	if (levels && count > DRIFT_OTHERS_MIN) {
-		qsort(levels, count, sizeof(*levels), by_size);
+		sort_floats(levels, count);
 		*median = levels[count / 2];
 	}
 	free(levels);

@@ -10,7 +10,6 @@
 #include "analysis/steadiness.h"
 #include "analysis/straggler.h"
 
-const uint32_t excursion_lengths[EXCURSION_LENGTHS] = { 1, 2, 3, 6, 12 };
 static const uint32_t looks[] = { 3, 4, 6, 12, 24, PEERS_LENGTH_MAX }; /* steps that a rank is looked at over */
 
 enum {
@@ -18,7 +17,6 @@ enum {
 	THREE = 2,
 	TWELVE = 4,
 	QUARTER = 4, /* of an excursion's steps may be less late */
-	REMEMBERED = STRAGGLER_STEPS - 4,
 };
 
 /* One rank, and those that it is compared with. */
@@ -29,145 +27,10 @@ struct comparison {
 	struct peers_seen seen; /* what these did */
 };
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
-static uint64_t beyond(uint64_t late_ns, uint64_t usual_ns)
-{
-	return late_ns > usual_ns ? late_ns - usual_ns : 0;
-}
-
-static uint64_t tolerance_ns(uint64_t step_ns)
-{
-	return (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
-}
-
-uint64_t excursion_beyond_tolerance(uint64_t late_ns, uint64_t step_ns)
-{
-	return beyond(late_ns, tolerance_ns(step_ns));
-}
-
-/* Are the steps windows of time (analysis/sums.h)? Each of these averages several steps already. */
-static bool are_windows(const struct stragglers *stragglers)
-{
-	return stragglers->noise_lasts > 0;
-}
-
-/* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps are known, and
- * in windows. */
-static uint64_t usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns)
-{
-	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > REMEMBERED ? suspect->step - REMEMBERED : 0;
-	uint64_t first = stragglers->first_step + EXCURSION_WARM_UP;
-	uint32_t count = 0;
-
-	first = first > forgotten ? first : forgotten + 1;
-	while (count < EXCURSION_USUAL && step > first)
-		values[count++] = straggler_shown_ns(suspect, --step);
-	if (count < EXCURSION_USUAL_MIN || are_windows(stragglers))
-		return tolerance_ns(step_ns);
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2] < tolerance_ns(step_ns) ? values[count / 2] : tolerance_ns(step_ns);
-}
-
-uint64_t excursion_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length)
-{
-	uint64_t values[PEERS_LENGTH_MAX];
-	uint32_t late = 0, at = (length - 1) / QUARTER;
-
-	if (step < stragglers->first_step + length - 1)
-		return 0;
-	for (uint32_t i = 0; i < length; i++) {
-		values[i] = straggler_shown_ns(suspect, step - i);
-		late += values[i] != 0;
-		if (i + 1 - late > at)
-			return 0;
-	}
-	qsort(values, length, sizeof(*values), by_value);
-	return values[at];
-}
-
-uint32_t excursion_size(uint64_t ns)
-{
-	if (ns <= LATENESS_NOISE_NS)
-		return 0;
-	double size = 1 + 4 * log2((double)ns / LATENESS_NOISE_NS);
-	return size < EXCURSION_SIZES - 1 ? (uint32_t)size : EXCURSION_SIZES - 1;
-}
-
 /* The upper end. */
 static double size_ns(uint32_t size)
 {
 	return LATENESS_NOISE_NS * exp2(size / 4.0);
-}
-
-static float logarithm(uint64_t ns)
-{
-	return log2f(1 + (float)ns / LATENESS_NOISE_NS);
-}
-
-static void note_one(const struct stragglers *stragglers, struct suspect *suspect, uint64_t step, uint64_t step_ns)
-{
-	struct excursions *own = &suspect->excursions;
-	if (step < stragglers->first_step + EXCURSION_WARM_UP)
-		return;
-	uint64_t before = step > excursion_lengths[TWELVE] ? step - excursion_lengths[TWELVE] : 0;
-	uint64_t usual_ns = usual_before_ns(stragglers, suspect, before, step_ns);
-	float now = logarithm(beyond(straggler_shown_ns(suspect, step), usual_ns));
-
-	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
-		if (step + 1 >= stragglers->first_step + EXCURSION_WARM_UP + excursion_lengths[i])
-			own->sizes[i][excursion_size(excursion_beyond_tolerance(
-			    excursion_level_ns(stragglers, suspect, step, excursion_lengths[i]), step_ns))]++;
-	own->steps++;
-	own->sum += now;
-	own->squares += now * now;
-	own->fourths += now * now * now * now;
-	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
-		uint64_t lag = UINT64_C(1) << i;
-		if (step < stragglers->first_step + EXCURSION_WARM_UP + lag)
-			break;
-		own->pairs[i]++;
-		if (now > 0)
-			own->products[i] += now * logarithm(beyond(straggler_shown_ns(suspect, step - lag), usual_ns));
-	}
-}
-
-static void halve(struct excursions *own)
-{
-	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
-		for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
-			own->sizes[i][k] /= 2;
-	own->steps /= 2;
-	own->sum /= 2;
-	own->squares /= 2;
-	own->fourths /= 2;
-	for (uint32_t i = 0; i < EXCURSION_LAGS; i++) {
-		own->pairs[i] /= 2;
-		own->products[i] /= 2;
-	}
-}
-
-void excursions_note(struct stragglers *stragglers, uint64_t step)
-{
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
-
-	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
-		struct suspect *suspect = &stragglers->suspects[i];
-		if (suspect->open)
-			continue;
-		note_one(stragglers, suspect, step, step_ns);
-		if (suspect->excursions.steps >= EXCURSION_FORGET)
-			halve(&suspect->excursions);
-	}
-}
-
-void excursions_forget(struct suspect *suspect)
-{
-	suspect->excursions = (struct excursions){ 0 };
 }
 
 /* Of what is left after 1 << lag steps; 0 also where nobody is ever late. */
@@ -258,7 +121,7 @@ static double steps_of(const struct comparison *comparison)
  * others may have been late by as well, and nobody saw. */
 static double hidden_ns(const struct comparison *comparison)
 {
-	struct blame blame = straggler_blame(comparison->suspect, comparison->suspect->step);
+	struct blame blame = suspect_blame(comparison->suspect, comparison->suspect->step);
 
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
 }
@@ -270,8 +133,8 @@ static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t le
 	const struct suspect *suspect = comparison->suspect;
 
 	if (length <= excursion_lengths[THREE])
-		return excursion_beyond_tolerance(least_ns, peers->step_ns);
-	return beyond(least_ns, usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns));
+		return excursions_beyond_tolerance(least_ns, peers->step_ns);
+	return excursions_beyond(least_ns, excursions_usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns));
 }
 
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
@@ -292,7 +155,7 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
 	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
 									     : lasting_steps(&comparison->seen, steps);
-	if (comparison->chosen.length < excursion_lengths[TWELVE] && steps >= EXCURSION_EARLY && !are_windows(comparison->peers->stragglers))
+	if (comparison->chosen.length < excursion_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers))
 		lasts = fmax(lasts, excursion_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
 	double times = steps / fmax(lasts, excursion_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
@@ -348,7 +211,7 @@ static bool is_steady_from_the_start(const struct comparison *comparison, uint64
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t steps = (uint32_t)steps_of(comparison);
 
-	if (steps >= EXCURSION_EARLY || excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps) * 2 < least_ns)
+	if (steps >= EXCURSION_EARLY || excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps) * 2 < least_ns)
 		return false;
 	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
@@ -364,7 +227,7 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns && is_steady_from_the_start(comparison, least_ns))
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
-		past += straggler_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
+		past += suspect_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
 	return past >= EXCURSION_EARLY_PAST ||
 	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY;
 }
@@ -383,7 +246,7 @@ static bool is_even(const struct suspect *suspect, uint32_t length)
 	uint64_t least_ns = UINT64_MAX, most_ns = 0;
 
 	for (uint32_t i = 0; i + 1 < length; i++) {
-		uint64_t late_ns = straggler_shown_ns(suspect, suspect->step - i);
+		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - i);
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		most_ns = late_ns > most_ns ? late_ns : most_ns;
 	}
@@ -398,11 +261,11 @@ static bool begins_with_a_jump(const struct comparison *comparison, uint32_t len
 	uint32_t before = 0;
 
 	bool noise_may = (double)least_ns < EXCURSION_NO_NOISE * (double)comparison->peers->step_ns;
-	if (length < excursion_lengths[TWELVE] && !are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
+	if (length < excursion_lengths[TWELVE] && !excursions_are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
 		return false;
 	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
-		before += straggler_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
-	bool just_before = suspect->step >= length && straggler_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
+		before += suspect_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
+	bool just_before = suspect->step >= length && suspect_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
 	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER);
 }
 
@@ -424,7 +287,7 @@ static bool is_fading(const struct suspect *suspect, uint32_t length, uint64_t l
 	uint32_t later = 0;
 
 	for (uint32_t i = 0; i < length; i++)
-		later += (double)straggler_shown_ns(suspect, suspect->step - i) > EXCURSION_EVEN * (double)least_ns;
+		later += (double)suspect_shown_ns(suspect, suspect->step - i) > EXCURSION_EVEN * (double)least_ns;
 	return later * 2 > length;
 }
 
@@ -453,7 +316,7 @@ static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, u
 		return false;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (&stragglers->suspects[i] != suspect &&
-		    excursion_level_ns(stragglers, &stragglers->suspects[i], peers->step, length) * 2 >= least_ns)
+		    excursions_level_ns(stragglers, &stragglers->suspects[i], peers->step, length) * 2 >= least_ns)
 			return false;
 	return true;
 }
@@ -485,7 +348,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 {
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t steps = looks[look];
-	uint64_t least_ns = excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps);
+	uint64_t least_ns = excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps);
 
 	if (least_ns < limit_ns || !is_no_wandering(comparison, least_ns))
 		return false;
@@ -524,7 +387,7 @@ static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t l
 	add_up(comparison, 0);
 	for (uint32_t k = 0; k < EXCURSION_SIZES; k++) {
 		all += comparison->seen.sizes[k];
-		late += k >= excursion_size(beyond_ns) ? comparison->seen.sizes[k] : 0;
+		late += k >= excursions_size(beyond_ns) ? comparison->seen.sizes[k] : 0;
 	}
 	double lasts = seen_to_last(&comparison->seen, steps), pairs = comparison->seen.pairs[0];
 	if (lasts > EXCURSION_ROW_LASTS || telling_steps(&comparison->seen) < EXCURSION_ROW_TELLING)
@@ -541,10 +404,10 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 	const struct suspect *suspect = comparison->suspect;
 	uint64_t least_ns = UINT64_MAX;
 
-	if (excursion_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
+	if (excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
 		return false;
 	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX && suspect->step + 1 >= comparison->peers->stragglers->first_step + row; row++) {
-		uint64_t late_ns = straggler_shown_ns(suspect, suspect->step - (row - 1));
+		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - (row - 1));
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		if (least_ns < limit_ns)
 			return false;
@@ -562,7 +425,7 @@ bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uin
 	bool proven = false;
 
 	if (suspect->step < stragglers->first_step + EXCURSION_STEPS_MIN - 1 ||
-	    excursion_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
+	    excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
 		return false;
 	for (uint32_t i = 0; i < sizeof(looks) / sizeof(*looks) && !proven; i++)
 		proven = is_beyond(&comparison, i, limit_ns);
@@ -582,7 +445,7 @@ double excursion_lasts(const struct stragglers *stragglers, const struct suspect
 bool excursion_is_striking(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns)
 {
 	const struct stragglers *stragglers = peers->stragglers;
-	uint64_t least_ns = excursion_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN), count;
+	uint64_t least_ns = excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN), count;
 
 	if (suspect->step < stragglers->first_step + EXCURSION_STEPS_MIN - 1 || least_ns < limit_ns)
 		return false;

@@ -11,13 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/excursions.h"
+
 enum {
-	EXCURSION_LENGTHS = 5,
-	EXCURSION_SIZES = 64, /* four to each doubling, from LATENESS_NOISE_NS on */
-	EXCURSION_LAGS = 6,   /* 1, 2, 4 … 32 steps */
-	EXCURSION_FORGET = 4096, /* steps after which what was seen counts half */
 	EXCURSION_STEPS_MIN = 8, /* of the job, before anybody is named */
-	EXCURSION_WARM_UP = 1,   /* the first step, in which everybody is late by much, shows nothing */
 	EXCURSION_PART = 8,      /* one of so many ranks may be as late: it may be at fault, too */
 	EXCURSION_SHORTER = 3,   /* times as long as the others' it is compared with, where noise does not last */
 	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */
@@ -42,8 +39,6 @@ enum {
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
 	EXCURSION_NO_NOISE_STEADY = 6, /* times what it changes by */
-	EXCURSION_USUAL = 24,     /* steps whose median lateness is what is usual of a rank, … */
-	EXCURSION_USUAL_MIN = 8,  /* … where so many of them are known */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };
@@ -56,26 +51,11 @@ enum {
 #define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
 #define EXCURSION_EVEN      1.5  /* times the least of a few steps may be the most of them */
 #define EXCURSION_STEADY_PART 0.75 /* of the changes in EXCURSION_STEADY_STEPS */
-#define EXCURSION_TOLERANCE 0.02 /* of the step: ranks differ by that much for good */
-
-/* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */
-struct excursions {
-	uint16_t sizes[EXCURSION_LENGTHS][EXCURSION_SIZES];
-	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its powers */
-	float pairs[EXCURSION_LAGS];  /* steps that had one so many before … */
-	float products[EXCURSION_LAGS]; /* … and the sums of both logarithms' product */
-};
 
 struct stragglers;
 struct suspect;
 struct peers;
 
-extern const uint32_t excursion_lengths[EXCURSION_LENGTHS]; /* steps that are counted of everybody */
-
-/* A step is over, and all its records have come: what was everybody late by? */
-void excursions_note(struct stragglers *stragglers, uint64_t step);
-/* What this rank did so far was a fault: nobody is measured by it. */
-void excursions_forget(struct suspect *suspect);
 /* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? Its latest
  * lateness is in the step that the peers stand in. */
 bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);
@@ -83,11 +63,5 @@ bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uin
 bool excursion_is_striking(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);
 /* Steps after which a lateness of the others has little to do with the one before; at least 1. */
 double excursion_lasts(const struct stragglers *stragglers, const struct suspect *suspect);
-/* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the first. */
-uint64_t excursion_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
-/* Which of EXCURSION_SIZES a lateness counts as. */
-uint32_t excursion_size(uint64_t ns);
-/* What of a step's lateness is more than ranks may differ by. */
-uint64_t excursion_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 
 #endif

@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analysis/gpu_trend.h"
 #include "analysis/model.h"
 #include "analysis/record.h"
+#include "analysis/sorting.h"
 #include "analysis/xid.h"
 
 /* A reading stands for the time since the one before, and the latest for as long after it; never for longer. */
@@ -20,12 +20,6 @@ struct slowness {
 	uint32_t reasons;          /* of the slow readings */
 	int32_t lowest_mhz;
 };
-
-static int by_value(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
 
 static const struct gpu_reading *reading_near(const struct gpu *gpu, uint64_t at_ns)
 {
@@ -52,7 +46,7 @@ static int32_t usual_mhz(const struct analysis *analysis, const struct gpu *own,
 	}
 	if (count < 2)
 		return -1;
-	qsort(clocks, count, sizeof(*clocks), by_value);
+	sort_i32(clocks, count);
 	return clocks[count / 2];
 }
 

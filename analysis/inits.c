@@ -5,6 +5,7 @@
 
 #include "analysis/model.h"
 #include "analysis/process.h"
+#include "analysis/sorting.h"
 #include "analysis/text.h"
 
 enum { WORLD_MAX = 1 << 20 };
@@ -38,12 +39,6 @@ static const struct process *oldest(const struct job *job)
 	return found;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* False: nobody waits, or who is who is not certain. Frees nothing on success. */
 static bool gather(struct gathering *gathering, const struct job *job)
 {
@@ -62,7 +57,7 @@ static bool gather(struct gathering *gathering, const struct job *job)
 		if (process->init.since_ns > gathering->since_ns)
 			gathering->since_ns = process->init.since_ns;
 	}
-	qsort(gathering->present, gathering->present_count, sizeof(*gathering->present), by_rank);
+	sort_i32(gathering->present, gathering->present_count);
 	bool certain = true;
 	for (uint32_t i = 1; i < gathering->present_count; i++)
 		certain &= gathering->present[i] != gathering->present[i - 1];

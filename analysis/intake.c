@@ -12,6 +12,7 @@
 #include "analysis/pair.h"
 #include "analysis/period.h"
 #include "analysis/replays.h"
+#include "analysis/timed_replays.h"
 #include "analysis/trace.h"
 #include "analysis/values.h"
 
@@ -346,7 +347,10 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return -EINVAL;
 	const struct seat *seat = &process->seats[slot->comm];
 	if (slot->flags & RW_FLAG_CAPTURED) {
-		if (slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->created_ns)
+		bool is_replay = slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->created_ns;
+		if (is_replay && slot->known & RW_KNOWN_TASK)
+			timed_replays_note(analysis, process, seat, slot);
+		else if (is_replay)
 			replays_note(analysis, process, seat, slot);
 		return 0;
 	}

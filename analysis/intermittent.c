@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "analysis/chance.h"
+#include "analysis/excursion.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
+#include "analysis/sorting.h"
+#include "analysis/straggler_cause.h"
 
 static const uint64_t lag_ns = 200000000; /* records of all ranks have come */
 static const double evidence_max = 1e30;  /* more says nothing, and must not overflow */
@@ -31,13 +34,6 @@ struct latest {
 	uint32_t count; /* ranks that it is one of: those that are suspected already are not */
 };
 
-double intermittent_interval(const struct intermittent *intermittent)
-{
-	if (intermittent->times < 2 || intermittent->last <= intermittent->since)
-		return 1;
-	return (double)(intermittent->last - intermittent->since) / (intermittent->times - 1);
-}
-
 void intermittent_forget(struct suspect *suspect)
 {
 	struct intermittent *intermittent = &suspect->intermittent;
@@ -56,7 +52,7 @@ static uint32_t group_of(const struct job *job, const struct suspect *suspect)
 
 static void add_to(struct latest *latest, const struct suspect *suspect, uint32_t rank)
 {
-	struct blame blame = straggler_blame(suspect, latest->step);
+	struct blame blame = suspect_blame(suspect, latest->step);
 
 	latest->count++;
 	if (blame.late_ns <= latest->late_ns) {
@@ -113,7 +109,7 @@ static void hit(struct bet *bet, const struct latest *latest)
 static bool is_gone(const struct suspect *suspect, const struct bet *bet, uint64_t step)
 {
 	return bet->times && step > bet->last + 1 &&
-	       straggler_blame(suspect, bet->last + 1).late_ns * INTERMITTENT_GONE <= straggler_blame(suspect, bet->last).late_ns;
+	       suspect_blame(suspect, bet->last + 1).late_ns * INTERMITTENT_GONE <= suspect_blame(suspect, bet->last).late_ns;
 }
 
 /* A step in which somebody was late: was it this rank? */
@@ -152,15 +148,9 @@ static bool is_proven(const struct bet *bet, uint32_t ranks)
 	return bet->times >= INTERMITTENT_TIMES && chance_is_excluded(1 / bet->evidence, all);
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 static uint64_t percentile(uint64_t *values, uint32_t count, uint32_t percent)
 {
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	return values[(count - 1) * percent / 100];
 }
 
@@ -178,7 +168,7 @@ static bool is_of_another(const struct stragglers *stragglers, uint32_t rank, ui
 {
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		const struct suspect *other = &stragglers->suspects[i];
-		if (i == rank || straggler_blame(other, step).late_ns < least_ns)
+		if (i == rank || suspect_blame(other, step).late_ns < least_ns)
 			continue;
 		if (other->decided_ns)
 			return true;
@@ -200,7 +190,7 @@ static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t n
 	uint32_t late_count = 0, other_count = 0;
 
 	for (uint64_t step = newest > REMEMBERED ? newest - REMEMBERED : 2; step <= newest; step++) {
-		struct blame blame = straggler_blame(suspect, step);
+		struct blame blame = suspect_blame(suspect, step);
 		uint64_t length_ns = pair_ns(stragglers, step), late_ns = blame.late_ns;
 		if (!length_ns)
 			continue;
@@ -226,8 +216,8 @@ static void add_window(struct intermittent *intermittent, const struct blame *bl
 		return;
 	const struct operation *operation = &instance->operations[blame->member];
 	uint32_t at = intermittent->window_count++ % CAUSE_WINDOWS;
-	intermittent->windows[at] = straggler_window(operation);
-	intermittent->host_windows[at] = straggler_host_window(operation);
+	intermittent->windows[at] = suspect_window(operation);
+	intermittent->host_windows[at] = suspect_host_window(operation);
 	intermittent->instance = *instance;
 	intermittent->instance.operations = NULL;
 	intermittent->instance.room = 0;
@@ -253,7 +243,7 @@ static void decide(struct stragglers *stragglers, const struct latest *latest, c
 		if (blame->step == step && blame->late_ns >= least_ns)
 			add_window(intermittent, blame);
 	}
-	straggler_decide(suspect, intermittent->window_count ? intermittent->operation.arrival_ns
+	suspect_decide(suspect, intermittent->window_count ? intermittent->operation.arrival_ns
 							      : suspect->last_operation.arrival_ns);
 }
 
@@ -308,7 +298,7 @@ static void bet_on(struct suspect *suspect, const struct latest *latest, bool is
 static void follow(struct suspect *suspect, uint64_t step)
 {
 	struct intermittent *intermittent = &suspect->intermittent;
-	struct blame blame = straggler_blame(suspect, step);
+	struct blame blame = suspect_blame(suspect, step);
 
 	if (blame.late_ns >= intermittent->least_ns) {
 		if (!intermittent->times)
@@ -322,7 +312,7 @@ static void follow(struct suspect *suspect, uint64_t step)
 	if (!intermittent->last)
 		intermittent->last = intermittent->since = step;
 	double clean = (double)(step - intermittent->last);
-	if (clean < STRAGGLER_CLEAN || clean < INTERMITTENT_CLEAN * intermittent_interval(intermittent))
+	if (clean < STRAGGLER_CLEAN || clean < INTERMITTENT_CLEAN * suspect_interval(intermittent))
 		return;
 	intermittent->decided = false;
 	suspect->decided_ns = 0;
@@ -361,7 +351,7 @@ static bool tells(struct latest *latest, const struct stragglers *stragglers, ui
 	if (latest->worst_ns < EXCURSION_QUIET * (uint64_t)LATENESS_NOISE_NS)
 		return false;
 	/* Who of two is the latest their usual difference may decide: that tells nothing. */
-	if (excursion_beyond_tolerance(latest->late_ns, step_ns / 2) < latest->second_ns)
+	if (excursions_beyond_tolerance(latest->late_ns, step_ns / 2) < latest->second_ns)
 		return false;
 	latest->pause = pause_after(stragglers, &stragglers->suspects[latest->rank]);
 	return true;
@@ -374,7 +364,7 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
 	if (!step_ns)
 		return;
-	struct latest *latest = find_latest(stragglers, job, step, straggler_limit_ns(step_ns));
+	struct latest *latest = find_latest(stragglers, job, step, suspect_limit_ns(step_ns));
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].intermittent.decided)

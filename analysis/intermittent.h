@@ -61,7 +61,5 @@ struct suspect;
 void intermittent_tick(struct analysis *analysis, uint64_t now_ns);
 /* Steps have been numbered anew. */
 void intermittent_forget(struct suspect *suspect);
-/* From one time to the next, on average; at least 1. */
-double intermittent_interval(const struct intermittent *intermittent);
 
 #endif

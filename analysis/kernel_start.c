@@ -4,12 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/lateness.h"
-
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
+#include "analysis/sorting.h"
 
 static int by_difference(const void *left, const void *right)
 {
@@ -174,7 +169,7 @@ void kernel_start_apply(struct instance *instance)
 	uint64_t *values = calloc(members + 1, sizeof(*values));
 	uint32_t count = values ? durations(instance, values) : 0;
 	if (count >= 2) {
-		qsort(values, count, sizeof(*values), by_value);
+		sort_u64(values, count);
 		for (uint32_t i = 0; i < instance->room && i < members; i++)
 			if (instance->operations[i].ticket)
 				move(&instance->operations[i], values[count / 2]);

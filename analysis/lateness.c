@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/sorting.h"
 #include "analysis/trace.h"
 
 enum {
@@ -16,18 +17,12 @@ struct measure {
 	bool veiled; /* between the end of what it last had finished and its arrival: see OPERATION_VEILED */
 };
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 /* Of `count` values the median of the others as one of the upper half sees it: leaving it out moves nothing below. */
 static uint64_t median_of_others(uint64_t *values, uint32_t count)
 {
 	if (count < 2)
 		return 0;
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	return values[(count - 2) / 2];
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/sorting.h"
 #include "analysis/trend.h"
 
 enum { BENDS = 48 }; /* places that are tried for a bend before the best of them is refined */
@@ -16,13 +17,6 @@ struct splitting {
 	struct lasting_level *levels;
 	size_t count;
 };
-
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
 
 static double median_of(const struct splitting *splitting, size_t begin, size_t end)
 {
@@ -78,7 +72,7 @@ static size_t find_change(const struct splitting *splitting, const double *value
 	size_t at = 0;
 
 	memcpy(sorted, values, count * sizeof(*values));
-	qsort(sorted, count, sizeof(*sorted), by_value);
+	sort_doubles(sorted, count);
 	for (size_t i = 0; i + 1 < count; i++) {
 		/* Twice its rank among all, less the mean of that: equal values have one rank. */
 		sum += (double)(place_of(sorted, count, values[i], false) + place_of(sorted, count, values[i], true)) - n;

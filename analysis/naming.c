@@ -7,6 +7,8 @@
 
 #include <rankwatch/operation_names.h>
 
+#include "analysis/sorting.h"
+
 enum {
 	MESH_DIMENSIONS = 8,
 };
@@ -102,12 +104,6 @@ static bool name_by_mesh(char *text, size_t room, const struct job *job, const s
 	return false;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
-
 const char *naming_communicator(char *text, size_t room, const struct job *job, const struct communicator *communicator)
 {
 	if (communicator->name[0]) {
@@ -128,7 +124,7 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 	}
 	for (uint32_t i = 0; i < communicator->member_count; i++)
 		ranks[i] = job_member_rank(job, &communicator->members[i])->world;
-	qsort(ranks, communicator->member_count, sizeof(*ranks), by_rank);
+	sort_i32(ranks, communicator->member_count);
 	naming_ranks(text, room, ranks, communicator->member_count);
 	free(ranks);
 	return text;

@@ -2,14 +2,9 @@
 #include "analysis/pace.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
+#include "analysis/sorting.h"
 
 uint64_t pace_duration_ns(const struct pace *pace, uint64_t step)
 {
@@ -30,7 +25,7 @@ static uint64_t median_before(const struct pace *pace, uint64_t end, uint32_t mo
 			break;
 		++*count;
 	}
-	qsort(durations, *count, sizeof(*durations), by_value);
+	sort_u64(durations, *count);
 	return *count ? durations[*count / 2] : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/sorting.h"
 #include "analysis/straggler.h"
 
 enum {
@@ -49,12 +50,6 @@ static int by_group_host_and_ns(const void *left, const void *right)
 	return by_ns(left, right);
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 struct peers peers_in(const struct stragglers *stragglers, uint64_t step)
 {
 	return (struct peers){ .stragglers = stragglers,
@@ -94,7 +89,7 @@ static const uint64_t *levels_over(struct peers *peers, uint32_t length)
 		return peers->levels[length];
 	uint64_t *levels = malloc((count + 1) * sizeof(*levels));
 	for (uint32_t i = 0; levels && i < count; i++)
-		levels[i] = excursion_level_ns(peers->stragglers, &peers->stragglers->suspects[i], peers->step, length);
+		levels[i] = excursions_level_ns(peers->stragglers, &peers->stragglers->suspects[i], peers->step, length);
 	return peers->levels[length] = levels;
 }
 
@@ -252,7 +247,7 @@ static void add_rank(const struct peers *peers, uint32_t rank, uint32_t with, co
 	peers_seen_add(sum, own);
 	for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
 		sum->sizes[k] += own->sizes[with][k];
-	sum->sizes[excursion_size(excursion_beyond_tolerance(levels[rank], peers->step_ns))]++;
+	sum->sizes[excursions_size(excursions_beyond_tolerance(levels[rank], peers->step_ns))]++;
 }
 
 static const struct peers_seen *sums_of(const struct peers *peers, struct standing *standing, uint32_t with,
@@ -337,12 +332,12 @@ static bool gather_recent(struct peers *peers, uint64_t limit_ns)
 	peers->recent_count = 0;
 	for (uint32_t i = 0; peers->recent && i < stragglers->suspect_count; i++)
 		for (uint64_t back = 0; back < steps; back++) {
-			uint64_t late_ns = straggler_shown_ns(&stragglers->suspects[i], peers->step - back);
+			uint64_t late_ns = suspect_shown_ns(&stragglers->suspects[i], peers->step - back);
 			if (is_near(late_ns, limit_ns))
 				peers->recent[peers->recent_count++] = late_ns;
 		}
 	if (peers->recent)
-		qsort(peers->recent, peers->recent_count, sizeof(*peers->recent), by_value);
+		sort_u64(peers->recent, peers->recent_count);
 	return peers->recent;
 }
 
@@ -351,7 +346,7 @@ static uint64_t near_of(const struct peers *peers, const struct suspect *suspect
 	uint64_t near = 0;
 
 	for (uint64_t back = 0; back < recent_steps(peers); back++)
-		near += is_near(straggler_shown_ns(suspect, peers->step - back), least_ns);
+		near += is_near(suspect_shown_ns(suspect, peers->step - back), least_ns);
 	return near;
 }
 

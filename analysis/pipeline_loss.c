@@ -7,6 +7,7 @@
 #include "analysis/model.h"
 #include "analysis/numbering.h"
 #include "analysis/pipeline_shape.h"
+#include "analysis/sorting.h"
 #include "analysis/trace.h"
 
 /* The calls of all ranks of one communicator, by rank of it. */
@@ -116,13 +117,6 @@ static void add_rank(const struct job *job, const struct member *member, struct 
 		told->more = true;
 }
 
-static int by_number(const void *left, const void *right)
-{
-	const int32_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* A communicator of which all ranks are seen, and whose shape is known. */
 static void add_pipeline(const struct job *job, const struct communicator *communicator, struct analysis_pipeline *told)
 {
@@ -156,5 +150,5 @@ void pipeline_loss_tell(const struct analysis *analysis, struct analysis_pipelin
 		    communicator->member_count <= ANALYSIS_STAGES_MAX && job_unseen(communicator) == 0)
 			add_pipeline(job, communicator, told);
 	}
-	qsort(told->ranks, told->rank_count, sizeof(*told->ranks), by_number);
+	sort_i32(told->ranks, told->rank_count);
 }

@@ -10,14 +10,9 @@
 #include "analysis/advice.h"
 #include "analysis/cause_text.h"
 #include "analysis/naming.h"
+#include "analysis/sorting.h"
 #include "analysis/text.h"
 #include "analysis/usual.h"
-
-static int by_value(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
 
 /* World ranks of ranks, ascending; malloc'ed. */
 static int32_t *world_ranks_of(const struct job *job, const uint32_t *ranks, uint32_t count)
@@ -27,7 +22,7 @@ static int32_t *world_ranks_of(const struct job *job, const uint32_t *ranks, uin
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
 		world[i] = job->ranks[ranks[i]].world;
-	qsort(world, count, sizeof(*world), by_value);
+	sort_i32(world, count);
 	return world;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/model.h"
 #include "analysis/naming.h"
 #include "analysis/port_evidence.h"
+#include "analysis/sorting.h"
 #include "analysis/text.h"
 
 /* Nobody's rank: the finding names none. */
@@ -104,12 +105,6 @@ static const struct process *watchdog_of(const struct communicator *communicator
 
 enum { LACKING_NAMED = 8 }; /* of more ranks only the number is reported */
 
-static int by_world(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
-
 static void tell_lacking(struct record *record, const struct job *job, const uint32_t *ranks, int count)
 {
 	int32_t worlds[LACKING_NAMED];
@@ -118,7 +113,7 @@ static void tell_lacking(struct record *record, const struct job *job, const uin
 	for (int i = 0; i < count && count <= LACKING_NAMED; i++)
 		worlds[i] = job->ranks[ranks[i]].world;
 	if (count <= LACKING_NAMED) {
-		qsort(worlds, (size_t)count, sizeof(*worlds), by_world);
+		sort_i32(worlds, (size_t)count);
 		naming_ranks(names, sizeof(names), worlds, (size_t)count);
 	} else {
 		snprintf(names, sizeof(names), "%d ranks", count);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/model.h"
+#include "analysis/sorting.h"
 
 /* One step, on average over its ranks. */
 struct step {
@@ -19,17 +20,10 @@ struct series {
 	size_t count;
 };
 
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Sorts them; 0 of none. */
 static double median(double *values, size_t count)
 {
-	qsort(values, count, sizeof(*values), by_value);
+	sort_doubles(values, count);
 	return count ? values[count / 2] : 0;
 }
 

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "analysis/alike.h"
+#include "analysis/excursion.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/peers.h"
+#include "analysis/sorting.h"
 
 enum {
 	STEPS_LATER = 2,
@@ -16,12 +18,6 @@ enum {
 	VEIL_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
-
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
 
 static bool grow_to(void **array, uint32_t *count, uint32_t wanted, size_t size)
 {
@@ -96,18 +92,6 @@ static struct place *place_of(struct places *places, const struct instance *inst
 	return place;
 }
 
-uint64_t straggler_limit_ns(uint64_t step_ns)
-{
-	uint64_t share = (uint64_t)(STRAGGLER_SHARE_MIN * (double)step_ns);
-	return share > STRAGGLER_COST_MIN_NS ? share : STRAGGLER_COST_MIN_NS;
-}
-
-struct blame straggler_blame(const struct suspect *suspect, uint64_t step)
-{
-	const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
-	return blame->step == step ? *blame : (struct blame){ .step = step };
-}
-
 /* What is usual follows what it does, but what is not near it only slowly: a lateness shall not become usual, nor what is seldom as
  * quick as that; and all work becomes longer with a job's sequences. */
 static uint32_t usual_follows(uint32_t usual_us, uint32_t work_us)
@@ -129,7 +113,7 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	uint32_t known = place->count < STRAGGLER_OWN_WORK ? place->count : STRAGGLER_OWN_WORK;
 	for (uint32_t i = 0; i < known; i++)
 		sorted[i] = history[i];
-	qsort(sorted, known, sizeof(*sorted), by_value);
+	sort_u64(sorted, known);
 	uint64_t usual = known ? sorted[known / 2] : 0;
 	uint64_t beyond = operation->work_us > usual ? operation->work_us - usual : 0;
 	bool learning = known < STRAGGLER_HISTORY_MIN;
@@ -139,28 +123,12 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	return beyond < late_us ? beyond : late_us;
 }
 
-struct cause_window straggler_window(const struct operation *operation)
-{
-	bool host = operation_is_host_late(operation) && operation->launch_ns < operation->arrival_ns;
-	uint64_t late_ns = (uint64_t)operation->late_us * 1000,
-		 until_ns = host && operation->launch_ns > late_ns ? operation->launch_ns : operation->arrival_ns;
-
-	return (struct cause_window){ until_ns - late_ns, until_ns };
-}
-
-struct cause_window straggler_host_window(const struct operation *operation)
-{
-	uint32_t since_us = operation->idle_us > operation->late_us ? operation->idle_us : operation->late_us;
-
-	return (struct cause_window){ operation->arrival_ns - (uint64_t)since_us * 1000, operation->arrival_ns };
-}
-
 static void add_window(struct suspect *suspect, const struct operation *operation)
 {
 	uint32_t at = suspect->window_count++ % CAUSE_WINDOWS;
 
-	suspect->windows[at] = straggler_window(operation);
-	suspect->host_windows[at] = straggler_host_window(operation);
+	suspect->windows[at] = suspect_window(operation);
+	suspect->host_windows[at] = suspect_host_window(operation);
 }
 
 static struct blame *blame_in(struct suspect *suspect, uint64_t step)
@@ -217,16 +185,16 @@ static void add_to_veil(struct veil *veil, uint64_t step, uint64_t late_ns, bool
  * one before, nor in any other since the last one ended. */
 static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limit_ns)
 {
-	if (straggler_blame(suspect, step).late_ns >= limit_ns ||
-	    straggler_blame(suspect, step - 1).late_ns >= limit_ns)
+	if (suspect_blame(suspect, step).late_ns >= limit_ns ||
+	    suspect_blame(suspect, step - 1).late_ns >= limit_ns)
 		return false;
-	return suspect->step == suspect->ended_step || straggler_blame(suspect, suspect->step).late_ns < limit_ns;
+	return suspect->step == suspect->ended_step || suspect_blame(suspect, suspect->step).late_ns < limit_ns;
 }
 
 /* A step has ended: five clean ones in a row acquit. */
 static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = straggler_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PACE));
+	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PACE));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		if ((!suspect->decided_ns && !suspect->striking_ns) || suspect->intermittent.decided)
@@ -294,14 +262,6 @@ static void start_step(struct stragglers *stragglers, const struct job *job, con
 	end_step(stragglers, step - 1);
 }
 
-void straggler_decide(struct suspect *suspect, uint64_t at_ns)
-{
-	suspect->decided_ns = at_ns;
-	suspect->striking_ns = 0;
-	suspect->candidate_ns = 0;
-	suspect->clean = 0;
-}
-
 /* What repeats in a pipeline may be its passes, of which a step has many: what one step is late by, all of them are. */
 static bool is_a_step(const struct job *job, const struct stragglers *stragglers, const struct instance *instance)
 {
@@ -313,9 +273,9 @@ static void test(const struct job *job, struct suspect *suspect, struct peers *p
 {
 	if (suspect->decided_ns || !peers->step_ns)
 		return;
-	uint64_t limit_ns = straggler_limit_ns(peers->step_ns);
+	uint64_t limit_ns = suspect_limit_ns(peers->step_ns);
 	if (is_a_step(job, peers->stragglers, instance) && excursion_is_proven(peers, suspect, limit_ns))
-		straggler_decide(suspect, instance->start_ns);
+		suspect_decide(suspect, instance->start_ns);
 	else if (!suspect->striking_ns && excursion_is_striking(peers, suspect, limit_ns))
 		suspect->striking_ns = instance->start_ns;
 }
@@ -399,7 +359,7 @@ static void note_course(struct analysis *analysis, const struct process *process
 
 	if (!instance->place.place && stragglers->clock == process->index) {
 		for (uint32_t i = 0; i < stragglers->suspect_count && step > STEPS_LATER; i++)
-			pace_course_late(course, step - STEPS_LATER, straggler_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
+			pace_course_late(course, step - STEPS_LATER, suspect_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
 		pace_course_begin(course, stragglers->numberings, step, instance->start_ns);
 	}
 	if (instance->created_ns && instance->start_ns > instance->created_ns)

@@ -5,6 +5,7 @@
 
 #include "analysis/lost_time.h"
 #include "analysis/model.h"
+#include "analysis/sorting.h"
 
 enum {
 	COST_STEPS = 4,   /* steps that the cost is measured over */
@@ -14,15 +15,9 @@ enum {
 	PART = 8,         /* a lateness below 1/8 of the latest is not what began then */
 };
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
-
 static uint64_t find_since(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t limit_ns)
 {
-	uint64_t since = suspect->step, part_ns = straggler_blame(suspect, suspect->step).late_ns / PART;
+	uint64_t since = suspect->step, part_ns = suspect_blame(suspect, suspect->step).late_ns / PART;
 
 	if (limit_ns < part_ns)
 		limit_ns = part_ns;
@@ -30,7 +25,7 @@ static uint64_t find_since(const struct stragglers *stragglers, const struct sus
 		uint64_t step = suspect->step - back;
 		if (step < stragglers->first_step)
 			break;
-		if (straggler_blame(suspect, step).late_ns >= limit_ns)
+		if (suspect_blame(suspect, step).late_ns >= limit_ns)
 			since = step;
 		else if (since > step + 1)
 			break; /* two clean steps in a row: another story */
@@ -66,7 +61,7 @@ static uint64_t mean_step_ns(const struct stragglers *stragglers, const struct i
 static bool is_untold(const struct suspect *suspect, uint64_t since)
 {
 	for (uint64_t step = since ? since - 1 : 0; step <= suspect->step; step++)
-		if (straggler_blame(suspect, step).untold)
+		if (suspect_blame(suspect, step).untold)
 			return true;
 	return false;
 }
@@ -83,7 +78,7 @@ static uint64_t duration_ns(const struct stragglers *stragglers, uint64_t first,
 	}
 	if (!count || count < least)
 		return 0;
-	qsort(durations, count, sizeof(*durations), by_value);
+	sort_u64(durations, count);
 	return durations[(count - 1) * percentile / 100];
 }
 
@@ -130,7 +125,7 @@ static struct charge add_charges(const struct stragglers *stragglers, const uint
 	struct charge charge = { 0 };
 	for (uint64_t step = first; step <= last; step++)
 		for (uint32_t i = 0; i < count; i++) {
-			struct blame blame = straggler_blame(&stragglers->suspects[ranks[i]], step);
+			struct blame blame = suspect_blame(&stragglers->suspects[ranks[i]], step);
 			charge.late_ns += blame.late_ns;
 			charge.certain_ns += blame.host_ns + blame.device_most_ns;
 		}
@@ -143,7 +138,7 @@ static bool is_partly_seen(const struct stragglers *stragglers, const uint32_t *
 {
 	for (uint64_t step = first; step <= last; step++)
 		for (uint32_t i = 0; i < count; i++)
-			if (straggler_blame(&stragglers->suspects[ranks[i]], step).partly)
+			if (suspect_blame(&stragglers->suspects[ranks[i]], step).partly)
 				return true;
 	return false;
 }
@@ -183,7 +178,7 @@ static struct straggler_cost cost_now_and_then(const struct stragglers *straggle
 {
 	uint32_t rank = (uint32_t)(suspect - stragglers->suspects);
 	const struct intermittent *intermittent = &suspect->intermittent;
-	double steps = intermittent_interval(intermittent) * intermittent->times;
+	double steps = suspect_interval(intermittent) * intermittent->times;
 	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers, intermittent) };
 
 	cost.lost_ns = cost.at_most_ns = (uint64_t)((double)intermittent->late_ns / (steps > 1 ? steps : 1));
@@ -203,7 +198,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		return cost_now_and_then(stragglers, suspect);
 	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {
-		suspect->since_step = find_since(stragglers, suspect, straggler_limit_ns(cost.step_ns));
+		suspect->since_step = find_since(stragglers, suspect, suspect_limit_ns(cost.step_ns));
 		suspect->untold = is_untold(suspect, suspect->since_step);
 		suspect->before_ns = find_before(stragglers, suspect->since_step);
 	}

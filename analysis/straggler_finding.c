@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
+#include "analysis/straggler_cause.h"
 #include "analysis/straggler_cost.h"
 #include "analysis/tally.h"
 #include "analysis/text.h"
@@ -18,194 +20,12 @@ static const uint64_t evidence_wait_ns = 1000000000;
 static const uint64_t update_pause_ns = 1000000000;
 static const uint32_t host_subject = 1u << 31;
 
-/* The latest windows, those of the last few steps; of one that is late now and then, those of its times. */
-static uint32_t recent_windows(const struct suspect *suspect, bool of_host, uint64_t reach_ns, struct cause_window *recent)
-{
-	const struct intermittent *intermittent = &suspect->intermittent;
-	if (intermittent->decided && intermittent->window_count) {
-		uint32_t all = intermittent->window_count < CAUSE_WINDOWS ? intermittent->window_count : CAUSE_WINDOWS;
-		memcpy(recent, of_host ? intermittent->host_windows : intermittent->windows, all * sizeof(*recent));
-		return all;
-	}
-	const struct cause_window *windows = of_host ? suspect->host_windows : suspect->windows;
-	uint32_t kept = suspect->window_count < CAUSE_WINDOWS ? suspect->window_count : CAUSE_WINDOWS, count = 0;
-	uint64_t last_ns = windows[(suspect->window_count - 1) % CAUSE_WINDOWS].to_ns;
-	for (uint32_t i = 0; i < kept; i++)
-		if (windows[i].to_ns + reach_ns >= last_ns)
-			recent[count++] = windows[i];
-	return count;
-}
-
-/* What the finding shows: the latest late operation; of one that is late now and then, the latest of those times. */
-static const struct operation *shown_operation(const struct suspect *suspect)
-{
-	const struct intermittent *intermittent = &suspect->intermittent;
-	return intermittent->decided && intermittent->window_count ? &intermittent->operation : &suspect->last_operation;
-}
-
-static const struct instance *shown_instance(const struct suspect *suspect)
-{
-	const struct intermittent *intermittent = &suspect->intermittent;
-	return intermittent->decided && intermittent->window_count ? &intermittent->instance : &suspect->last;
-}
-
-static bool is_host_late(const struct suspect *suspect)
-{
-	return operation_is_host_late(shown_operation(suspect));
-}
-
-/* Nobody knows whether its host or its GPU came late. */
-static bool is_unparted(const struct suspect *suspect)
-{
-	return !is_host_late(suspect) && shown_operation(suspect)->state & OPERATION_UNPARTED;
-}
-
-/* Its host launched in time, and its GPU came late. */
-static bool is_device_late(const struct suspect *suspect)
-{
-	return !is_host_late(suspect) && !is_unparted(suspect);
-}
-
-/* Is there a window of which no evidence is kept any more? */
-static bool is_forgotten(const struct process *process, const struct cause_window *windows, uint32_t count)
-{
-	uint64_t since_ns = evidence_since_ns(&process->evidence);
-	for (uint32_t i = 0; i < count; i++)
-		if (windows[i].to_ns < since_ns)
-			return true;
-	return false;
-}
-
-static void find_in(const struct analysis *analysis, const struct process *process, uint32_t tid,
-		    const struct cause_window *windows, uint32_t count, struct cause *cause)
-{
-	cause_find(&analysis->intern, process, tid, windows, count, cause);
-	cause->lost = losses_in(&analysis->losses, windows, count);
-	cause->forgotten = is_forgotten(process, windows, count);
-}
-
-/* Which part of its steps is longer is not known then. */
-static bool sleeps_as_usual(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
-			    uint64_t reach_ns, const struct cause *cause)
-{
-	struct cause_window late[CAUSE_WINDOWS], whole[CAUSE_WINDOWS];
-	if (cause->class_ != RW_CAUSE_SLEEP || is_device_late(suspect))
-		return false;
-	uint32_t count = recent_windows(suspect, false, reach_ns, late);
-	uint64_t late_ns = tally_overlap(late, count, 0, UINT64_MAX);
-	count = recent_windows(suspect, true, reach_ns, whole);
-	return usual_sleep(&analysis->intern, &analysis->job, rank, cause->tid, whole, count, late_ns);
-}
-
-static void forget_class(struct cause *cause)
-{
-	*cause = (struct cause){
-		.share = -1, .fd = -1, .seen = cause->seen, .tid = cause->tid, .thread = cause->thread
-	};
-}
-
-static void find_cause(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
-		       uint64_t step_ns, struct cause *cause)
-{
-	struct cause_window windows[CAUSE_WINDOWS];
-	struct cause wider;
-	uint32_t tid = shown_operation(suspect)->tid;
-	uint64_t reach_ns = STRAGGLER_REACH * step_ns;
-
-	uint32_t count = recent_windows(suspect, false, reach_ns, windows);
-	find_in(analysis, rank->process, tid, windows, count, cause);
-	if (sleeps_as_usual(analysis, suspect, rank, reach_ns, cause))
-		forget_class(cause);
-	if (!is_device_late(suspect) && cause->share < 0.5) {
-		count = recent_windows(suspect, true, reach_ns, windows);
-		find_in(analysis, rank->process, tid, windows, count, &wider);
-		if (wider.share > cause->share && !sleeps_as_usual(analysis, suspect, rank, reach_ns, &wider))
-			*cause = wider;
-	}
-	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held.
-	 */
-	if (is_device_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)
-		forget_class(cause);
-}
-
-/* For nearly all of its lateness it slept by its own call, or waited for one that was seen to end that: a lock's holder, a data
- * loader. */
-static bool is_held(const struct cause *cause)
-{
-	bool waits = cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
-	bool held = cause->class_ == RW_CAUSE_SLEEP || (waits && cause->hop_count && !cause->convoy);
-
-	return held && !cause->inferred && cause->share >= STRAGGLER_HELD_SHARE;
-}
-
-/* A cause that is seen for half of its lateness is no chance: it tells the rank, however the others fare. That a thread
- * runs, or now and then waits for another one, is what threads do. */
-static bool is_told_by(const struct cause *cause)
-{
-	static const enum rw_cause_class classes[] = { RW_CAUSE_IO,	 RW_CAUSE_CPU,	    RW_CAUSE_MEMORY,
-						       RW_CAUSE_STOPPED, RW_CAUSE_THROTTLE, RW_CAUSE_GPU };
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (cause->class_ == classes[i])
-			return !cause->inferred && cause->share >= STRAGGLER_SEEN_SHARE;
-	return is_held(cause);
-}
-
-/* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is seen to
- * have held it for most of the time. That it waits for another thread is what it does. */
-static void ask_first_thread(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
-			     uint64_t step_ns, struct cause *cause)
-{
-	struct cause_window windows[CAUSE_WINDOWS];
-	struct cause other;
-	uint32_t first = rank->process->first_tid;
-
-	if (is_device_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first || first == shown_operation(suspect)->tid)
-		return;
-	uint32_t count = recent_windows(suspect, false, STRAGGLER_REACH * step_ns, windows);
-	find_in(analysis, rank->process, first, windows, count, &other);
-	if (is_told_by(&other))
-		*cause = other;
-}
-
-/* Its stream had reached the operation, and its kernel waited for room. What makes the other kernels long comes first. */
-static void ask_kernel(const struct suspect *suspect, struct cause *cause)
-{
-	const struct operation *shown = shown_operation(suspect);
-	double share = shown->by_us ? (double)shown->queued_us / (double)shown->by_us : 0;
-
-	if (cause->class_ != RW_CAUSE_UNKNOWN || share < STRAGGLER_SEEN_SHARE)
-		return;
-	cause->class_ = RW_CAUSE_GPU;
-	cause->queued = true;
-	cause->share = share < 1 ? share : 1;
-	snprintf(cause->gpu_text, sizeof(cause->gpu_text), "other kernels filled its GPU, and NCCL's kernel waited for room");
-	cause->gpu_advice = "check what runs on this GPU beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority";
-}
-
-/* A device that is late: what its GPU shows of these windows. */
-static void ask_gpu(const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
-		    const struct straggler_cost *cost, struct cause *cause)
-{
-	const struct step_start *start = &analysis->stragglers.pace.starts[cost->since_step % PACE_STEPS];
-	struct cause_window windows[CAUSE_WINDOWS];
-	uint32_t count = recent_windows(suspect, false, STRAGGLER_REACH * cost->step_ns, windows);
-	uint64_t begin_ns = start->step == cost->since_step ? start->start_ns : windows[0].from_ns;
-
-	if (is_host_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN)
-		return;
-	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
-	ask_kernel(suspect, cause);
-	if (!cause->gpu_advice && is_device_late(suspect)) /* its threads were in time */
-		cause->gpu_advice = "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
-}
-
 /* All ranks of its host are as late: to name this one, because the tests of the others do not show as much yet, would mislead. */
 static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &stragglers->suspects[rank];
-	uint64_t least_ns = excursion_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
+	uint64_t least_ns = excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
 	uint32_t mates = 0, decided = 0, as_late = 0;
 
 	if (analysis->job.host_count < 2 || suspect->open || suspect->intermittent.decided)
@@ -216,13 +36,13 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 			continue;
 		mates++;
 		decided += mate->decided_ns != 0;
-		as_late += !mate->decided_ns && excursion_level_ns(stragglers, mate, suspect->step, EXCURSION_ROW_MIN) * 2 >= least_ns;
+		as_late += !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, EXCURSION_ROW_MIN) * 2 >= least_ns;
 	}
 	if (decided + as_late < mates)
 		return;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].host == suspect->host && !stragglers->suspects[i].decided_ns)
-			straggler_decide(&stragglers->suspects[i], suspect->decided_ns);
+			suspect_decide(&stragglers->suspects[i], suspect->decided_ns);
 }
 
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
@@ -246,21 +66,21 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 static void set_late(struct record *record, const struct suspect *suspect, const struct straggler_cost *cost)
 {
 	struct rw_finding *finding = &record->finding;
-	bool host_arrival = shown_operation(suspect)->state & OPERATION_HOST;
+	bool host_arrival = straggler_shown_operation(suspect)->state & OPERATION_HOST;
 	finding->severity = RW_WARNING;
 	finding->arrival = host_arrival ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->confidence = host_arrival ? RW_LIKELY : RW_CERTAIN;
 	finding->late.present = true;
-	finding->late.kind = is_host_late(suspect) ? RW_LATE_HOST : is_unparted(suspect) ? RW_LATE_NONE : RW_LATE_DEVICE;
-	finding->late.by_ms = shown_operation(suspect)->by_us / 1e3;
-	if (instance_is_in_step(shown_instance(suspect)))
+	finding->late.kind = straggler_is_host_late(suspect) ? RW_LATE_HOST : straggler_is_unparted(suspect) ? RW_LATE_NONE : RW_LATE_DEVICE;
+	finding->late.by_ms = straggler_shown_operation(suspect)->by_us / 1e3;
+	if (instance_is_in_step(straggler_shown_instance(suspect)))
 		finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
 	/* Nothing loses all of its time: then how long a step takes is not known. */
 	if (cost->lost_ns < cost->step_ns)
 		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
-	finding->late.since_step = suspect->untold ? -1 : instance_told_step(shown_instance(suspect), cost->since_step);
+	finding->late.since_step = suspect->untold ? -1 : instance_told_step(straggler_shown_instance(suspect), cost->since_step);
 	if (suspect->intermittent.decided)
-		finding->late.one_in = intermittent_interval(&suspect->intermittent);
+		finding->late.one_in = suspect_interval(&suspect->intermittent);
 	finding->late.at_least = cost->at_least;
 	if (cost->at_least)
 		record_add_missing(record, "lateness in operations without GPU progress, small ones in a row (RANKWATCH_GPU_TIME=watermark "
@@ -291,11 +111,11 @@ static void doubt(struct record *record, const struct analysis *analysis, const 
 	const struct veil veil = rank < stragglers->veil_count ? stragglers->veils[rank] : (struct veil){ 0 };
 	const char *where = NULL;
 
-	if (is_told_by(cause) && cause->class_ != RW_CAUSE_GPU)
+	if (straggler_is_told_by(cause) && cause->class_ != RW_CAUSE_GPU)
 		return;
 	if (veil.veiled_ns * 2 > veil.late_ns)
 		where = "in the operations without GPU times directly before";
-	else if (replays_another_group(process, rank, shown_instance(suspect)->communicator))
+	else if (replays_another_group(process, rank, straggler_shown_instance(suspect)->communicator))
 		where = "in its CUDA graphs, whose collectives have no times";
 	if (!where)
 		return;
@@ -308,7 +128,7 @@ static void doubt(struct record *record, const struct analysis *analysis, const 
 static int set_waiting(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
 		       const uint32_t *ranks, uint32_t count)
 {
-	const struct instance *instance = shown_instance(suspect);
+	const struct instance *instance = straggler_shown_instance(suspect);
 	const struct communicator *communicator = instance->communicator;
 	uint32_t *waiting = calloc(communicator->member_count + 1, sizeof(*waiting)), waiting_count = 0;
 	if (!waiting)
@@ -333,7 +153,7 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 
 	if (cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
-	if (is_unparted(suspect))
+	if (straggler_is_unparted(suspect))
 		record_add_missing(record, threads ? "when its GPU finished its earlier work: so it is not known whether the host or the GPU was late"
 						   : "when its GPU finished its earlier work, and what its threads did: so it is not known whether the "
 						     "host or the GPU was late");
@@ -357,19 +177,19 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 		return NULL;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
-	if (!is_host_late(suspect))
+	if (!straggler_is_host_late(suspect))
 		miss_gpu(record, analysis, suspect, ranks[0], cause);
 	set_late(record, suspect, cost);
 	doubt(record, analysis, suspect, ranks[0], cause);
-	record_set_operation(record, &analysis->job, shown_instance(suspect), RW_PHASE_LAUNCHED);
+	record_set_operation(record, &analysis->job, straggler_shown_instance(suspect), RW_PHASE_LAUNCHED);
 	record_set_cause(record, &analysis->intern, process, cause);
 	if (cause->queued) {
 		record->finding.confidence = RW_LIKELY;
 		record_add_missing(record, "what filled its GPU: only when NCCL's kernel began is known, long after its stream had come to it");
 	}
-	if (!is_host_late(suspect)) {
+	if (!straggler_is_host_late(suspect)) {
 		struct cause_window windows[CAUSE_WINDOWS], last = { 0 };
-		uint32_t window_count = recent_windows(suspect, false, 0, windows);
+		uint32_t window_count = straggler_windows(suspect, false, 0, windows);
 		for (uint32_t i = 0; i < window_count; i++)
 			last = windows[i].to_ns > last.to_ns ? windows[i] : last;
 		gpu_evidence_attach(analysis, record, ranks[0], last.from_ns, last.to_ns);
@@ -394,17 +214,6 @@ static bool is_settled(const struct analysis *analysis, const struct suspect *su
 	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
 }
 
-bool straggler_is_explained(struct analysis *analysis, uint32_t rank)
-{
-	const struct suspect *suspect = &analysis->stragglers.suspects[rank];
-	struct straggler_cost cost = straggler_cost(analysis, &rank, 1);
-	struct cause cause;
-
-	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
-	ask_gpu(analysis, suspect, rank, &cost, &cause);
-	return is_told_by(&cause);
-}
-
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->stragglers.suspects[rank];
@@ -418,15 +227,13 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (suspect->intermittent.decided && suspect->intermittent.times < INTERMITTENT_TIMES)
 		return; /* steps were numbered anew: its pattern is not known again yet */
 	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
-	if (!suspect->open && !suspect->intermittent.decided && cost.at_most_ns < straggler_limit_ns(cost.step_ns)) {
+	if (!suspect->open && !suspect->intermittent.decided && cost.at_most_ns < suspect_limit_ns(cost.step_ns)) {
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
 	}
-	if (!suspect->open && !suspect->intermittent.decided && cost.lost_ns * 4 < straggler_limit_ns(cost.step_ns) * 3)
+	if (!suspect->open && !suspect->intermittent.decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
-	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
-	ask_first_thread(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
-	ask_gpu(analysis, suspect, rank, &cost, &cause);
+	straggler_find_cause(analysis, rank, &cost, &cause);
 	if (!is_settled(analysis, suspect, &cause, now_ns))
 		return;
 	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &cause);
@@ -465,7 +272,7 @@ void straggler_tick(struct analysis *analysis, uint64_t now_ns)
 		if (suspect->open && !suspect->decided_ns)
 			acquit(analysis, i, now_ns);
 		if (suspect->striking_ns && !suspect->decided_ns && straggler_is_explained(analysis, i))
-			straggler_decide(suspect, suspect->striking_ns);
+			suspect_decide(suspect, suspect->striking_ns);
 		if (!suspect->decided_ns || (suspect->open && now_ns < suspect->told_ns + update_pause_ns))
 			continue;
 		if (!ranks)

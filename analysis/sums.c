@@ -9,6 +9,7 @@
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/peers.h"
+#include "analysis/sorting.h"
 
 enum { NOT_JUDGED, JUDGED };
 
@@ -17,12 +18,6 @@ struct entry {
 	uint32_t rank, group;
 	const struct sums_window *window;
 };
-
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
 
 static int by_group(const void *left, const void *right)
 {
@@ -84,7 +79,7 @@ static uint32_t keep_alike(const struct sums *sums, struct entry *entries, uint3
 
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = (uint64_t)sums->ranks[entries[i].rank].operations;
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	double usual = (double)values[count / 2];
 	for (uint32_t i = 0; i < count; i++)
 		if (fabs(sums->ranks[entries[i].rank].operations - usual) * SUMS_UNLIKE <= usual)
@@ -138,11 +133,11 @@ static void judge_group(struct sums *sums, struct entry *entries, uint32_t count
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = entries[i].window->own_ns;
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	uint64_t own_ns = values[(count - 1) / 2];
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = entries[i].window->inside_ns;
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	uint64_t inside_ns = values[count / 2];
 	for (uint32_t i = 0; i < count; i++)
 		blame(sums, &entries[i],
@@ -210,7 +205,7 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64_t number)
 {
 	struct suspect *suspect = &sums->watched.suspects[rank];
-	uint64_t late_ns = straggler_blame(suspect, number).late_ns;
+	uint64_t late_ns = suspect_blame(suspect, number).late_ns;
 
 	if (suspect->decided_ns) {
 		double least_ns = sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns;
@@ -227,7 +222,7 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	sums->ranks[rank].even = !excursion_is_proven(peers, suspect, limit_ns(sums));
 	if (sums->ranks[rank].even && !is_late_evenly(sums, rank, number))
 		return;
-	straggler_decide(suspect, (number + 1) * sums->window_ns);
+	suspect_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;
 	excursions_forget(suspect); /* nobody is measured by a fault */
 	peers_forget(peers);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/steadiness.h"
@@ -25,7 +26,7 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 	*recent = (struct recent){ 0 };
 	for (uint64_t back = 0; back < SUMS_TOLD && suspect->step >= sums->watched.first_step + back; back++) {
 		uint64_t number = suspect->step - back;
-		struct blame blame = straggler_blame(suspect, number);
+		struct blame blame = suspect_blame(suspect, number);
 		if (!blame.late_ns)
 			continue;
 		recent->windows[recent->count++] =
@@ -74,7 +75,7 @@ static bool is_fair(const struct recent *recent)
 static bool varies(const struct sums *sums, uint32_t rank)
 {
 	const struct suspect *suspect = &sums->watched.suspects[rank];
-	uint64_t level_ns = excursion_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
+	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
 
 	if ((double)level_ns < sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns)
 		return true;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "analysis/aftermath.h"
+#include "analysis/excursion.h"
+#include "analysis/excursions.h"
 #include "analysis/inits.h"
 #include "analysis/cause.h"
 #include "analysis/chance.h"
@@ -27,6 +29,7 @@
 #include "analysis/pair.h"
 #include "analysis/port_evidence.h"
 #include "analysis/straggler.h"
+#include "analysis/straggler_cause.h"
 #include "analysis/sums.h"
 #include "analysis/transfer.h"
 #include "analysis/usual.h"

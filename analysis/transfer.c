@@ -7,12 +7,7 @@
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
-
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
+#include "analysis/sorting.h"
 
 static struct transfer *get(struct transfers *transfers, const struct communicator *communicator)
 {
@@ -110,7 +105,7 @@ static uint32_t sorted_costs(const struct transfer *transfer, uint64_t last, uin
 	uint32_t count = 0;
 	for (uint64_t step = last; step && step >= first_step && count < TRANSFER_BEFORE; step--)
 		costs[count++] = step_cost(transfer, step);
-	qsort(costs, count, sizeof(*costs), by_value);
+	sort_u64(costs, count);
 	return count;
 }
 

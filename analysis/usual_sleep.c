@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/usual_sleep.h"
 
-#include <stdlib.h>
-
 #include "analysis/process.h"
+#include "analysis/sorting.h"
 #include "analysis/tally.h"
 
 enum { OTHERS = 64 /* of more ranks, the first */ };
@@ -25,13 +24,6 @@ static uint64_t slept_ns(const struct intern *intern, const struct process *proc
 	return slept;
 }
 
-static int by_size(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 bool usual_sleep(const struct intern *intern, const struct job *job, const struct rank *rank, uint32_t tid,
 		 const struct cause_window *windows, uint32_t count, uint64_t late_ns)
 {
@@ -48,7 +40,7 @@ bool usual_sleep(const struct intern *intern, const struct job *job, const struc
 	}
 	if (!others)
 		return false;
-	qsort(others_ns, others, sizeof(*others_ns), by_size);
+	sort_u64(others_ns, others);
 	uint64_t usual_ns = others_ns[(others - 1) / 2];
 
 	return usual_ns && (double)own_ns < (double)usual_ns + USUAL_SLEEP_SHARE * (double)late_ns;

@@ -8,6 +8,7 @@
 #include "analysis/job/course.h"
 #include "analysis/lateness.h"
 #include "analysis/peers.h"
+#include "analysis/sorting.h"
 
 static const double keeps = 15 / 16.0;
 
@@ -17,12 +18,6 @@ struct entry {
 	uint64_t own_us, inside_us, host_us, device_us, lasted_us, operations;
 	uint64_t late_us; /* than the members' median */
 };
-
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-	return (a > b) - (a < b);
-}
 
 static uint32_t find(uint32_t *sets, uint32_t rank)
 {
@@ -272,7 +267,7 @@ static uint64_t median(const struct entry *entries, uint32_t count, size_t field
 {
 	for (uint32_t i = 0; i < count; i++)
 		memcpy(&values[i], (const char *)&entries[i] + field, sizeof(*values));
-	qsort(values, count, sizeof(*values), by_value);
+	sort_u64(values, count);
 	return values[upper ? count / 2 : (count - 1) / 2];
 }
 
@@ -343,7 +338,7 @@ static uint64_t limit_ns(void)
 static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t now_ns)
 {
 	struct suspect *suspect = &lane->watched.suspects[i];
-	uint64_t late_ns = straggler_blame(suspect, lane->number).late_ns;
+	uint64_t late_ns = suspect_blame(suspect, lane->number).late_ns;
 
 	if (suspect->decided_ns) {
 		lane->members[i].clean = late_ns * 2 < limit_ns() ? lane->members[i].clean + 1 : 0;
@@ -356,7 +351,7 @@ static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t 
 	}
 	if (suspect->step != lane->number || late_ns < LATENESS_NOISE_NS || !excursion_is_proven(peers, suspect, limit_ns()))
 		return;
-	straggler_decide(suspect, now_ns);
+	suspect_decide(suspect, now_ns);
 	suspect->open = true;
 	excursions_forget(suspect); /* nobody is measured by a fault */
 	peers_forget(peers);
@@ -450,7 +445,7 @@ double lane_share(const struct lane *lane, uint32_t member, uint32_t count)
 	uint64_t late_ns = 0, seen = 0;
 
 	for (uint64_t back = 0; back < count && suspect->step >= lane->watched.first_step + back; back++) {
-		struct blame blame = straggler_blame(suspect, suspect->step - back);
+		struct blame blame = suspect_blame(suspect, suspect->step - back);
 		late_ns += blame.late_ns;
 		seen += blame.late_ns != 0;
 	}
@@ -464,7 +459,7 @@ double lane_recent(const struct lane *lane, uint32_t member)
 	if (member >= lane->watched.suspect_count || !count)
 		return 0;
 	for (uint64_t back = 0; back < count; back++)
-		late_ns += straggler_blame(&lane->watched.suspects[member], lane->number - back).late_ns;
+		late_ns += suspect_blame(&lane->watched.suspects[member], lane->number - back).late_ns;
 	return (double)late_ns / (double)count / LANES_WINDOW_NS;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/job/circles.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
+#include "analysis/sorting.h"
 #include "analysis/text.h"
 
 /* Whom others wait for, and the place where they have waited longest. */
@@ -411,12 +412,6 @@ static void tell_standstill(struct look *look)
 	tell(look, record);
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	return (a > b) - (a < b);
-}
-
 static struct call call_of(const struct world_flight *flight)
 {
 	return (struct call){
@@ -490,7 +485,7 @@ static void tell_desync(struct look *look, const struct job_place *place)
 			ranks[others++] = comm->members[i].rank;
 	}
 	if (ranks)
-		qsort(ranks, others, sizeof(*ranks), by_number);
+		sort_u32(ranks, others);
 	/* What the order of calls has told already: analysis/job/order.h. */
 	bool told = comm->parting_told && !open_of(look->stand, RW_KIND_DESYNC, TOLD_COMM | comm->index);
 	bool due = all_last(look, comm) && odd.known && !adopted && !told;

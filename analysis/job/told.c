@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/naming.h"
+#include "analysis/sorting.h"
 
 static const uint8_t no_gpu[16];
 
@@ -37,12 +38,6 @@ struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_sc
 	return record;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-	return (a > b) - (a < b);
-}
-
 int told_set_waiting(struct record *record, const uint32_t *ranks, uint32_t count)
 {
 	int32_t *worlds = calloc(count + 1, sizeof(*worlds));
@@ -51,7 +46,7 @@ int told_set_waiting(struct record *record, const uint32_t *ranks, uint32_t coun
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		worlds[i] = (int32_t)ranks[i];
-	qsort(worlds, count, sizeof(*worlds), by_rank);
+	sort_i32(worlds, count);
 	int err = record_set_waiting_worlds(record, worlds, count);
 	free(worlds);
 	return err;

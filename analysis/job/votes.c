@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/sorting.h"
+
 static int by_value(const void *left, const void *right)
 {
 	const struct vote *a = left, *b = right;
@@ -31,12 +33,6 @@ bool votes_have_majority(const struct votes *votes, const struct world_comm *com
 	return comm->size > 0 && votes->usual_count * 2 > (uint32_t)comm->size;
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	return (a > b) - (a < b);
-}
-
 void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual, uint32_t *usual_count)
 {
 	*odd_count = *usual_count = 0;
@@ -46,5 +42,5 @@ void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32
 		else
 			odd[(*odd_count)++] = votes->cast[i].rank;
 	}
-	qsort(odd, *odd_count, sizeof(*odd), by_number);
+	sort_u32(odd, *odd_count);
 }

@@ -57,7 +57,7 @@ static struct stragglers some_ranks(unsigned seed, uint64_t *random)
 
 static uint64_t level(const struct stragglers *stragglers, uint32_t rank, uint32_t length)
 {
-	return excursion_level_ns(stragglers, &stragglers->suspects[rank], STEP, length);
+	return excursions_level_ns(stragglers, &stragglers->suspects[rank], STEP, length);
 }
 
 static bool is_left_out(const struct stragglers *stragglers, uint32_t rank, uint32_t other, uint32_t length, uint64_t least_ns)
@@ -110,7 +110,7 @@ static void expect_sums(const struct stragglers *stragglers, struct peers *peers
 		for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
 			sizes[k] += own->sizes[with][k];
 		uint64_t now_ns = level(stragglers, i, excursion_lengths[with]);
-		sizes[excursion_size(excursion_beyond_tolerance(now_ns, peers->step_ns))]++;
+		sizes[excursions_size(excursions_beyond_tolerance(now_ns, peers->step_ns))]++;
 	}
 	cr_expect_arr_eq(seen.sizes, sizes, sizeof(sizes));
 	cr_expect_float_eq(seen.steps, steps, 1e-6);
@@ -143,7 +143,7 @@ static void expect_near(const struct stragglers *stragglers, struct peers *peers
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		for (uint64_t back = 0; i != rank && !is_late_together(stragglers, rank, i, least_ns) && back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step; back++) {
 			all++;
-			near += straggler_shown_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
+			near += suspect_shown_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
 		}
 	cr_expect_eq(told, near, "rank %u of %u", rank, stragglers->suspect_count);
 	cr_expect_eq(told_of, all);

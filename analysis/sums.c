@@ -175,6 +175,20 @@ static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t nu
 	return sums->watched.suspects[other].open || (theirs && theirs + SUMS_EVEN_PARTS * SUMS_EVEN_PART > number);
 }
 
+/* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as little. */
+static bool may_wait_unseen(const struct job *job, uint32_t rank)
+{
+	for (uint32_t i = 0; i < job->communicator_count; i++) {
+		const struct communicator *communicator = job->communicators[i];
+		if (communicator->ended_ns || !job_unseen(communicator))
+			continue;
+		for (uint32_t k = 0; k < communicator->member_count; k++)
+			if (communicator->members[k].rank == rank)
+				return true;
+	}
+	return false;
+}
+
 /* Late by little, but for a minute as much, and by far more than any other rank: ranks that differ for good, or by noise that lasts, are not
  * so much further apart than the others are. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
@@ -198,7 +212,7 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 			if (parts[k] * SUMS_EVEN_BEYOND > least_ns)
 				return false;
 	}
-	return others >= SUMS_EVEN_OTHERS;
+	return others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
 }
 
 /* Named, acquitted, or neither. */

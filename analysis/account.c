@@ -511,7 +511,8 @@ void account_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 	while (done < count && (over || time_of(&account->waiting[done]) + ACCOUNT_LAG_NS <= now_ns))
 		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined, 0);
 	account->waiting_count -= done;
-	memmove(account->waiting, account->waiting + done, account->waiting_count * sizeof(*account->waiting));
+	if (done)
+		memmove(account->waiting, account->waiting + done, account->waiting_count * sizeof(*account->waiting));
 	if (over)
 		account_end(account, &analysis->job, now_ns);
 }

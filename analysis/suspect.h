@@ -14,8 +14,8 @@
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
 };
-#define STRAGGLER_COST_MIN_NS   20000000u
-#define STRAGGLER_SHARE_MIN     0.03
+#define STRAGGLER_COST_MIN_NS 20000000u /* a rank counts as late in a step that it makes longer by so much, … */
+#define STRAGGLER_SHARE_MIN   0.03      /* … or by this part of the step, if that is more */
 
 /* Cost of a rank's lateness in one step. */
 struct blame {
@@ -77,7 +77,7 @@ struct cause_window suspect_window(const struct operation *operation);
 struct cause_window suspect_host_window(const struct operation *operation);
 /* From now on the rank is suspected; at_ns: since when that could be known. */
 void suspect_decide(struct suspect *suspect, uint64_t at_ns);
-/* From one time to the next, on average; at least 1. */
+/* How many steps lie between two times that it is late, on average; at least 1. */
 double suspect_interval(const struct intermittent *intermittent);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_suspects_last(const struct stragglers *stragglers, const struct c
 {
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].last.communicator == communicator ||
-		    stragglers->suspects[i].intermittent.instance.communicator == communicator)
+		    stragglers->suspects[i].intermittent->instance.communicator == communicator)
 			return true;
 	return false;
 }

@@ -36,7 +36,7 @@ struct latest {
 
 void intermittent_forget(struct suspect *suspect)
 {
-	struct intermittent *intermittent = &suspect->intermittent;
+	struct intermittent *intermittent = suspect->intermittent;
 
 	memset(intermittent->bets, 0, sizeof(intermittent->bets));
 	intermittent->since = intermittent->last = intermittent->late_ns = 0;
@@ -174,7 +174,7 @@ static bool is_of_another(const struct stragglers *stragglers, uint32_t rank, ui
 			return true;
 		for (uint32_t size = 0; size < INTERMITTENT_SIZES; size++)
 			for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
-				if (other->intermittent.bets[size][k].evidence >= suspicious)
+				if (other->intermittent->bets[size][k].evidence >= suspicious)
 					return true;
 	}
 	return false;
@@ -228,7 +228,7 @@ static void add_window(struct intermittent *intermittent, const struct blame *bl
 static void decide(struct stragglers *stragglers, const struct latest *latest, const struct bet *bet, uint64_t least_ns)
 {
 	struct suspect *suspect = &stragglers->suspects[latest->rank];
-	struct intermittent *intermittent = &suspect->intermittent;
+	struct intermittent *intermittent = suspect->intermittent;
 
 	intermittent->decided = true;
 	intermittent->times = bet->times;
@@ -269,16 +269,16 @@ static void look_for_proof(struct analysis *analysis, const struct latest *lates
 	for (uint32_t size = INTERMITTENT_SIZES; size-- > 0;) {
 		uint64_t least_ns = latest->limit_ns << size;
 		for (uint32_t i = 0; i < INTERMITTENT_SHARES; i++) {
-			const struct bet *bet = &suspect->intermittent.bets[size][i];
+			const struct bet *bet = &suspect->intermittent->bets[size][i];
 			if (latest->late_ns < least_ns || bet->last != latest->step || !is_striking(bet, ranks) ||
 			    !is_worth_it(bet, step_ns) || !costs(stragglers, latest->rank, latest->step, least_ns))
 				continue;
 			decide(stragglers, latest, bet, least_ns);
 			if (is_proven(bet, ranks) || straggler_is_explained(analysis, latest->rank)) {
-				memset(suspect->intermittent.bets, 0, sizeof(suspect->intermittent.bets));
+				memset(suspect->intermittent->bets, 0, sizeof(suspect->intermittent->bets));
 				return;
 			}
-			suspect->intermittent.decided = false;
+			suspect->intermittent->decided = false;
 			suspect->decided_ns = 0;
 		}
 	}
@@ -290,14 +290,14 @@ static void bet_on(struct suspect *suspect, const struct latest *latest, bool is
 		if (latest->late_ns < latest->limit_ns << size)
 			break;
 		for (uint32_t k = 0; k < INTERMITTENT_SHARES; k++)
-			wager(suspect, &suspect->intermittent.bets[size][k], latest, is_it, shares[k]);
+			wager(suspect, &suspect->intermittent->bets[size][k], latest, is_it, shares[k]);
 	}
 }
 
 /* One that is decided: was it late in this step, too, and if not, for how long was it not? */
 static void follow(struct suspect *suspect, uint64_t step)
 {
-	struct intermittent *intermittent = &suspect->intermittent;
+	struct intermittent *intermittent = suspect->intermittent;
 	struct blame blame = suspect_blame(suspect, step);
 
 	if (blame.late_ns >= intermittent->least_ns) {
@@ -367,7 +367,7 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 	struct latest *latest = find_latest(stragglers, job, step, suspect_limit_ns(step_ns));
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		if (stragglers->suspects[i].intermittent.decided)
+		if (stragglers->suspects[i].intermittent->decided)
 			follow(&stragglers->suspects[i], step);
 	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++)
 		if (!tells(&latest[i], stragglers, step_ns) || (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))

@@ -197,7 +197,7 @@ static void end_step(struct stragglers *stragglers, uint64_t ended)
 	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PACE));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
-		if ((!suspect->decided_ns && !suspect->striking_ns) || suspect->intermittent.decided)
+		if ((!suspect->decided_ns && !suspect->striking_ns) || suspect->intermittent->decided)
 			continue;
 		suspect->clean = is_clean(suspect, ended, limit_ns) ? suspect->clean + 1 : 0;
 		suspect->ended_step = suspect->step;
@@ -366,14 +366,26 @@ static void note_course(struct analysis *analysis, const struct process *process
 		pace_course_wait(course, step, instance->start_ns - instance->created_ns);
 }
 
+/* Never fewer of the other tables than suspects, whatever there is memory for. */
+static bool has_ranks(struct stragglers *stragglers, uint32_t count)
+{
+	if (count <= stragglers->suspect_count)
+		return true;
+	bool grown =
+	    grow_to((void **)&stragglers->veils, &stragglers->veil_count, count, sizeof(*stragglers->veils)) &&
+	    grow_to((void **)&stragglers->intermittents, &stragglers->intermittent_count, count, sizeof(*stragglers->intermittents)) &&
+	    grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, count, sizeof(*stragglers->suspects));
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
+		stragglers->suspects[i].intermittent = &stragglers->intermittents[i];
+	return grown;
+}
+
 void straggler_account(struct analysis *analysis, struct instance *instance)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	const struct process *process = instance->communicator->members[instance->place_member].process;
 	struct places *places = places_of(stragglers, process, instance->steps_version);
-	if (!places || !grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, analysis->job.rank_count,
-				sizeof(*stragglers->suspects)) ||
-	    !grow_to((void **)&stragglers->veils, &stragglers->veil_count, analysis->job.rank_count, sizeof(*stragglers->veils)))
+	if (!places || !has_ranks(stragglers, analysis->job.rank_count))
 		return;
 	if (!stragglers->first_step)
 		stragglers->first_step = instance->place.step;
@@ -391,6 +403,7 @@ void stragglers_free(struct stragglers *stragglers)
 		forget_places(&stragglers->places[i]);
 	free(stragglers->places);
 	free(stragglers->suspects);
+	free(stragglers->intermittents);
 	free(stragglers->veils);
 	*stragglers = (struct stragglers){ 0 };
 }

@@ -36,6 +36,8 @@ struct places {
 struct stragglers {
 	struct suspect *suspects; /* by rank */
 	uint32_t suspect_count;
+	struct intermittent *intermittents; /* likewise */
+	uint32_t intermittent_count;
 	struct veil *veils; /* likewise */
 	uint32_t veil_count;
 	struct places *places; /* by process */

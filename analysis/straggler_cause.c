@@ -12,7 +12,7 @@
 /* The latest windows, those of the last few steps; of one that is late now and then, those of its times. */
 uint32_t straggler_windows(const struct suspect *suspect, bool of_host, uint64_t reach_ns, struct cause_window *recent)
 {
-	const struct intermittent *intermittent = &suspect->intermittent;
+	const struct intermittent *intermittent = suspect->intermittent;
 	if (intermittent->decided && intermittent->window_count) {
 		uint32_t all = intermittent->window_count < CAUSE_WINDOWS ? intermittent->window_count : CAUSE_WINDOWS;
 		memcpy(recent, of_host ? intermittent->host_windows : intermittent->windows, all * sizeof(*recent));
@@ -30,13 +30,13 @@ uint32_t straggler_windows(const struct suspect *suspect, bool of_host, uint64_t
 /* What the finding shows: the latest late operation; of one that is late now and then, the latest of those times. */
 const struct operation *straggler_shown_operation(const struct suspect *suspect)
 {
-	const struct intermittent *intermittent = &suspect->intermittent;
+	const struct intermittent *intermittent = suspect->intermittent;
 	return intermittent->decided && intermittent->window_count ? &intermittent->operation : &suspect->last_operation;
 }
 
 const struct instance *straggler_shown_instance(const struct suspect *suspect)
 {
-	const struct intermittent *intermittent = &suspect->intermittent;
+	const struct intermittent *intermittent = suspect->intermittent;
 	return intermittent->decided && intermittent->window_count ? &intermittent->instance : &suspect->last;
 }
 

@@ -177,7 +177,7 @@ static uint64_t growth_ns(const struct stragglers *stragglers, const struct susp
 static struct straggler_cost cost_now_and_then(const struct stragglers *stragglers, struct suspect *suspect)
 {
 	uint32_t rank = (uint32_t)(suspect - stragglers->suspects);
-	const struct intermittent *intermittent = &suspect->intermittent;
+	const struct intermittent *intermittent = suspect->intermittent;
 	double steps = suspect_interval(intermittent) * intermittent->times;
 	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers, intermittent) };
 
@@ -194,7 +194,7 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &analysis->stragglers.suspects[ranks[0]];
-	if (suspect->intermittent.decided)
+	if (suspect->intermittent->decided)
 		return cost_now_and_then(stragglers, suspect);
 	struct straggler_cost cost = { .step_ns = pace_step_ns(&stragglers->pace, COST_STEPS) };
 	if (!suspect->open || !suspect->since_step) {

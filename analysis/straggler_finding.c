@@ -28,7 +28,7 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 	uint64_t least_ns = excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
 	uint32_t mates = 0, decided = 0, as_late = 0;
 
-	if (analysis->job.host_count < 2 || suspect->open || suspect->intermittent.decided)
+	if (analysis->job.host_count < 2 || suspect->open || suspect->intermittent->decided)
 		return;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		const struct suspect *mate = &stragglers->suspects[i];
@@ -79,8 +79,8 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	if (cost->lost_ns < cost->step_ns)
 		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
 	finding->late.since_step = suspect->untold ? -1 : instance_told_step(straggler_shown_instance(suspect), cost->since_step);
-	if (suspect->intermittent.decided)
-		finding->late.one_in = suspect_interval(&suspect->intermittent);
+	if (suspect->intermittent->decided)
+		finding->late.one_in = suspect_interval(suspect->intermittent);
 	finding->late.at_least = cost->at_least;
 	if (cost->at_least)
 		record_add_missing(record, "lateness in operations without GPU progress, small ones in a row (RANKWATCH_GPU_TIME=watermark "
@@ -195,7 +195,7 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 		gpu_evidence_attach(analysis, record, ranks[0], last.from_ns, last.to_ns);
 	}
 	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
-	if (!suspect->intermittent.decided)
+	if (!suspect->intermittent->decided)
 		pace_course_attach(analysis, record, cost->lost_ns);
 	if (set_waiting(record, analysis, suspect, ranks, count)) {
 		record_free(record);
@@ -222,16 +222,16 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		suspect->candidate_ns = now_ns;
 	suspect_its_host(analysis, rank);
 	uint32_t count = choose_ranks(analysis, rank, ranks);
-	if ((suspect->clean && !suspect->intermittent.decided) || (count > 1 && ranks[0] != rank))
+	if ((suspect->clean && !suspect->intermittent->decided) || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
-	if (suspect->intermittent.decided && suspect->intermittent.times < INTERMITTENT_TIMES)
+	if (suspect->intermittent->decided && suspect->intermittent->times < INTERMITTENT_TIMES)
 		return; /* steps were numbered anew: its pattern is not known again yet */
 	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
-	if (!suspect->open && !suspect->intermittent.decided && cost.at_most_ns < suspect_limit_ns(cost.step_ns)) {
+	if (!suspect->open && !suspect->intermittent->decided && cost.at_most_ns < suspect_limit_ns(cost.step_ns)) {
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;
 	}
-	if (!suspect->open && !suspect->intermittent.decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
+	if (!suspect->open && !suspect->intermittent->decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
 	straggler_find_cause(analysis, rank, &cost, &cause);
 	if (!is_settled(analysis, suspect, &cause, now_ns))

@@ -55,8 +55,10 @@ struct suspect {
 	uint32_t clean; /* steps in a row without lateness */
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
-	struct intermittent intermittent;
 	struct excursions excursions;
+	/* Of the stragglers that owns it; NULL in windows and cuts (analysis/sums.h, analysis/job/lanes.h), in which lateness now and then is
+	 * not looked for. */
+	struct intermittent *intermittent;
 };
 
 /* The least cost at which a rank counts as late in a step: STRAGGLER_COST_MIN_NS or STRAGGLER_SHARE_MIN of the step. */

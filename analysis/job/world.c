@@ -25,7 +25,7 @@ static void *grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {
 	if (count < *room)
 		return array;
-	uint32_t wanted = *room ? *room * 2 : 8;
+	uint32_t wanted = *room ? *room * 2 : 2;
 	void *grown = realloc(array, wanted * size);
 	if (grown)
 		*room = wanted;

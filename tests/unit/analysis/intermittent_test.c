@@ -197,6 +197,7 @@ Test(intermittent, one_that_stops_is_closed_and_not_before)
 struct followed {
 	struct analysis analysis;
 	struct suspect suspects[2];
+	struct intermittent intermittents[2];
 	uint64_t step;
 };
 
@@ -207,11 +208,13 @@ static struct followed *follow_from(uint64_t late_step)
 
 	stragglers->suspects = followed->suspects;
 	stragglers->suspect_count = 2;
+	for (int i = 0; i < 2; i++)
+		followed->suspects[i].intermittent = &followed->intermittents[i];
 	stragglers->first_step = 1;
 	stragglers->weighed_step = late_step;
 	followed->suspects[1].decided_ns = 1;
-	followed->suspects[1].intermittent.decided = true;
-	followed->suspects[1].intermittent.least_ns = 100000000;
+	followed->suspects[1].intermittent->decided = true;
+	followed->suspects[1].intermittent->least_ns = 100000000;
 	followed->step = late_step;
 	return followed;
 }
@@ -228,14 +231,14 @@ static bool is_followed_behind(struct followed *followed, uint64_t late_ns)
 	stragglers->newest_step = step + 2;
 	intermittent_tick(&followed->analysis, 1000000000 * (step + 3));
 	cr_assert_eq(stragglers->weighed_step, step);
-	return followed->suspects[1].intermittent.decided;
+	return followed->suspects[1].intermittent->decided;
 }
 
 /* So many clean steps, and not one more or fewer, close what comes once in `interval` steps. */
 static void expect_closed_behind(uint64_t interval, int clean)
 {
 	struct followed *followed = follow_from(100);
-	struct intermittent *intermittent = &followed->suspects[1].intermittent;
+	struct intermittent *intermittent = followed->suspects[1].intermittent;
 
 	intermittent->times = 4;
 	intermittent->since = 100 - 3 * interval;

@@ -31,7 +31,10 @@ static struct stage *stage_open(void)
 	    (struct communicator){ .size = RANKS, .members = stage->members, .member_count = RANKS };
 	stage->now_ns = ms(1000);
 	stragglers->suspects = calloc(RANKS, sizeof(*stragglers->suspects));
+	stragglers->intermittents = calloc(RANKS, sizeof(*stragglers->intermittents));
 	stragglers->suspect_count = RANKS;
+	for (uint32_t rank = 0; rank < RANKS; rank++)
+		stragglers->suspects[rank].intermittent = &stragglers->intermittents[rank];
 	stragglers->suspects[LATE_RANK].decided_ns = 1;
 	stragglers->first_step = 1;
 	return stage;
@@ -41,6 +44,7 @@ static void stage_close(struct stage *stage)
 {
 	instances_free(&stage->analysis.instances);
 	free(stage->analysis.stragglers.suspects);
+	free(stage->analysis.stragglers.intermittents);
 	free(stage);
 }
 
@@ -189,7 +193,7 @@ Test(straggler_cost, now_and_then_is_at_least_that_where_one_of_its_steps_was_se
 			start_step(stage, step);
 			operation(stage, step, 90 + (step % 4 ? 0 : 200), step % 4 ? 0 : 200);
 		}
-		suspect->intermittent =
+		*suspect->intermittent =
 		    (struct intermittent){ .decided = true, .times = 3, .since = 4, .last = 12, .late_ns = ms(600) };
 		if (partly) {
 			suspect->blames[partly % STRAGGLER_STEPS].step = partly;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/account.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,10 +156,14 @@ static bool is_gapless(const struct process *process, const struct account_rank 
 
 static uint64_t *part_of(struct account_parts *parts, enum analysis_part part)
 {
-	uint64_t *const of[ANALYSIS_PARTS] = { &parts->own_ns, &parts->wait_ns, &parts->transfer_ns,
-					       &parts->unseen_ns };
+	static const size_t at[ANALYSIS_PARTS] = {
+		[ANALYSIS_OWN] = offsetof(struct account_parts, own_ns),
+		[ANALYSIS_WAIT] = offsetof(struct account_parts, wait_ns),
+		[ANALYSIS_TRANSFER] = offsetof(struct account_parts, transfer_ns),
+		[ANALYSIS_UNSEEN] = offsetof(struct account_parts, unseen_ns),
+	};
 
-	return of[part];
+	return (uint64_t *)((char *)parts + at[part]);
 }
 
 /* root: whom it waited for; JOB_NONE: it did not, or nobody knows. */
@@ -182,9 +187,11 @@ static void tell(const struct account *account, const struct account_rank *rank,
 static void add(struct account *account, struct account_rank *rank, const struct process *process,
 		enum analysis_part part, uint64_t ns, uint32_t root)
 {
-	if (account->visit && ns)
+	if (!ns)
+		return;
+	if (account->visit)
 		tell(account, rank, process->of_job, part, ns, root);
-	if (account->sums && ns)
+	if (account->sums)
 		sums_note(account->sums, (uint32_t)(rank - account->ranks), part, rank->whole.until_ns,
 			  rank->whole.until_ns + ns);
 	*part_of(&rank->whole.parts, part) += ns;
@@ -463,6 +470,16 @@ static int by_time(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/* Instances mostly end in the order of their times. */
+static void sort_waiting(struct account *account, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (time_of(&account->waiting[i - 1]) > time_of(&account->waiting[i])) {
+			qsort(account->waiting, count, sizeof(*account->waiting), by_time);
+			return;
+		}
+}
+
 static bool has_ranks(struct account *account, uint32_t count)
 {
 	if (count <= account->rank_count)
@@ -506,8 +523,7 @@ void account_tick(struct analysis *analysis, bool over, uint64_t now_ns)
 
 	if (now_ns < ACCOUNT_LAG_NS || !has_ranks(account, analysis->job.rank_count))
 		return;
-	if (count)
-		qsort(account->waiting, count, sizeof(*account->waiting), by_time);
+	sort_waiting(account, count);
 	while (done < count && (over || time_of(&account->waiting[done]) + ACCOUNT_LAG_NS <= now_ns))
 		account_instance(account, account->waiting[done++].instance, !analysis->job.pipelined, 0);
 	account->waiting_count -= done;

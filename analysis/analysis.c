@@ -86,8 +86,11 @@ int analysis_add_communicator(struct analysis *analysis, analysis_process_id id,
 
 int analysis_add_operation(struct analysis *analysis, analysis_process_id id, const struct rw_operation *slot)
 {
-	struct process *process = job_process(&analysis->job, id);
-	return process ? intake_operation(analysis, process, slot) : -EINVAL;
+	struct job *job = &analysis->job;
+	/* A process's operations come many in a row. */
+	if (!job->reading || job->reading->id != id)
+		job->reading = job_process(job, id);
+	return job->reading ? intake_operation(analysis, job->reading, slot) : -EINVAL;
 }
 
 int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uint32_t index, uint64_t gpu_started,

@@ -85,8 +85,8 @@ static void finish(struct analysis *analysis, struct instance *instance)
 
 void completion_check(struct analysis *analysis, struct instance *instance)
 {
-	bool whole = !job_unseen(instance->communicator);
-	if (whole && !instance->finished && is_complete(instance, analysis->now_ns))
+	if (!instance->finished && instance->done >= instance->joined && !job_unseen(instance->communicator) &&
+	    is_complete(instance, analysis->now_ns))
 		finish(analysis, instance);
 }
 

@@ -4,11 +4,6 @@
 #include "analysis/call_order.h"
 #include "analysis/job.h"
 
-bool identify_is_point_to_point(uint8_t function)
-{
-	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
-}
-
 struct instance_key identify_key(const struct seat *seat, const struct rw_operation *slot)
 {
 	struct instance_key key = {
@@ -45,10 +40,5 @@ void identify_describe(struct instance *instance, const struct rw_operation *slo
 		instance->count = slot->count;
 		instance->root_or_peer = root_of(slot);
 	}
-	if (rw_operator(slot->flags))
-		instance->reduction = rw_operator(slot->flags);
-	if (slot->known & RW_KNOWN_TASK) {
-		instance->algorithm = slot->algorithm;
-		instance->protocol = slot->protocol;
-	}
+	identify_detail(instance, slot);
 }

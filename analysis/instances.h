@@ -149,7 +149,10 @@ void instances_forget(struct instances *instances, struct communicator *communic
 /* The operation of a member; makes room when the communicator has grown. NULL on lack of memory. */
 struct operation *instance_operation(struct instances *instances, struct instance *instance, uint32_t member);
 /* The operation of a member; NULL when the member appeared after the instance, or has not joined. */
-const struct operation *instance_joined(const struct instance *instance, uint32_t member);
+static inline const struct operation *instance_joined(const struct instance *instance, uint32_t member)
+{
+	return member < instance->room && instance->operations[member].ticket ? &instance->operations[member] : NULL;
+}
 /* Whether it is one replay of a captured call on all its ranks: analysis/replays.h. */
 static inline bool instance_is_replay(const struct instance *instance)
 {
@@ -166,7 +169,10 @@ int64_t instance_step(const struct instance *instance);
 bool instance_is_marked(const struct instance *instance);
 /* The same where numbers only ever grew by one, so that it stands for one step and steps can be counted by it. */
 int64_t instance_step_in_row(const struct instance *instance);
-bool instance_is_point_to_point(const struct instance *instance);
+static inline bool instance_is_point_to_point(const struct instance *instance)
+{
+	return instance->source >= 0;
+}
 /* Whether no rank can end it before all ranks have arrived. False for functions with a root, where some ranks leave when their
  * data are buffered, and for replays without times. AllToAll as one call sends the same to all. */
 bool instance_keeps_all(const struct instance *instance);

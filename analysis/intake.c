@@ -237,13 +237,12 @@ static uint16_t whereabouts(const struct rw_operation *slot)
 	return returned ? OPERATION_UNKNOWN : 0;
 }
 
-static void update_operation(struct operation *operation, const struct rw_operation *slot)
+static void update_operation(struct operation *operation, const struct rw_operation *slot, uint64_t launched_ns)
 {
 	if (slot->known & RW_KNOWN_API) {
 		operation->api_ns = slot->api_ns;
 		operation->tid = slot->api_tid;
 	}
-	uint64_t launched_ns = launched_at(slot);
 	if (launched_ns) {
 		operation->launch_ns = launched_ns;
 		operation->progress = slot->known & RW_KNOWN_LAUNCH ? slot->progress : 0;
@@ -275,20 +274,21 @@ static void update_operation(struct operation *operation, const struct rw_operat
 		operation->state |= OPERATION_SCANNING;
 }
 
-static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot)
+static uint64_t later(uint64_t left, uint64_t right)
 {
-	const uint64_t times[] = { slot->api_ns, launched_at(slot), slot->started_seen_ns, slot->done_seen_ns };
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		if (times[i] > process->last_ns)
-			process->last_ns = times[i];
-	for (size_t i = 2; i < sizeof(times) / sizeof(*times); i++)
-		if (times[i] > process->gpu_moved_ns)
-			process->gpu_moved_ns = times[i];
-	trace->launch_ns = launched_at(slot);
+	return left > right ? left : right;
+}
+
+static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot, uint64_t launched_ns)
+{
+	uint64_t moved_ns = later(slot->started_seen_ns, slot->done_seen_ns);
+
+	process->gpu_moved_ns = later(process->gpu_moved_ns, moved_ns);
+	process->last_launch_ns = later(process->last_launch_ns, launched_ns);
+	process->last_ns = later(process->last_ns, later(moved_ns, later(slot->api_ns, launched_ns)));
+	trace->launch_ns = launched_ns;
 	if (slot->known & RW_KNOWN_DONE)
 		trace->done_ns = slot->done_seen_ns;
-	if (trace->launch_ns > process->last_launch_ns)
-		process->last_launch_ns = trace->launch_ns;
 }
 
 /* A wait in it is not seen. */
@@ -304,10 +304,12 @@ static void update(struct analysis *analysis, struct process *process, struct in
 {
 	struct operation *operation = &instance->operations[trace->member];
 	bool was_settled = is_settled(operation);
-	note_times(process, trace, slot);
-	update_operation(operation, slot);
-	kernel_start_note(&instance->communicator->members[trace->member], operation, slot);
-	identify_describe(instance, slot);
+	uint64_t launched_ns = launched_at(slot);
+	note_times(process, trace, slot, launched_ns);
+	update_operation(operation, slot, launched_ns);
+	if ((slot->known & KERNEL_KNOWN) == KERNEL_KNOWN)
+		kernel_start_note(&instance->communicator->members[trace->member], operation, slot);
+	identify_detail(instance, slot);
 	instance->done += !was_settled && is_settled(operation);
 	if (slot->known & VALUES_KNOWN)
 		values_note(analysis, instance, trace->member, slot);

@@ -185,6 +185,7 @@ struct job {
 	uint32_t process_count, process_room;
 	uint32_t *process_slots; /* open addressing by id: index + 1 */
 	uint32_t process_slot_count;
+	struct process *reading; /* whose operation came last; NULL: none */
 	struct rank *ranks;
 	uint32_t rank_count, rank_room;
 	struct communicator **communicators;

@@ -71,10 +71,9 @@ static bool learn(struct kernel_clock *clock, const struct rw_operation *slot, u
 
 void kernel_start_note(struct member *member, struct operation *operation, const struct rw_operation *slot)
 {
-	const uint32_t needed = RW_KNOWN_STAMP | RW_KNOWN_STARTED | RW_KNOWN_DONE;
 	uint64_t behind_ns;
 
-	if ((slot->known & needed) != needed || operation->state & (OPERATION_KERNEL | OPERATION_EXCLUDED))
+	if ((slot->known & KERNEL_KNOWN) != KERNEL_KNOWN || operation->state & (OPERATION_KERNEL | OPERATION_EXCLUDED))
 		return;
 	if (!member->kernels)
 		member->kernels = calloc(1, sizeof(*member->kernels));

@@ -21,6 +21,7 @@ enum {
 	KERNEL_REFUSED = 1024, /* so many in a row that do not fit, and the clock is learned anew */
 	KERNEL_DRIFT = 2000,   /* two clocks drift apart by one part in so many at most, as by adjtimex(2) */
 };
+#define KERNEL_KNOWN   (RW_KNOWN_STAMP | RW_KNOWN_STARTED | RW_KNOWN_DONE)
 #define KERNEL_WAIT_NS 100000000u /* the times of a kernel are waited for so long after its end was seen */
 
 /* What NCCL's kernels did of the time from the last arrival to the last end. */
@@ -39,8 +40,8 @@ struct kernel_clock {
 	uint32_t functions;                /* bit per function of its latest operation that had times */
 };
 
-/* Takes a slot that may have got its kernel's times: sets kernel_us, begun_us and OPERATION_KERNEL. Without memory they stay
- * unknown. */
+/* Takes a slot in which KERNEL_KNOWN is known, and so may be its kernel's times: sets kernel_us, begun_us and OPERATION_KERNEL. Without
+ * memory they stay unknown. */
 void kernel_start_note(struct member *member, struct operation *operation, const struct rw_operation *slot);
 /* When the kernel of a replay began and ended, by the host's clock, from the GPU's times and when NCCL reported them. False: not
  * known, the first of a member are what its GPU's clock is learned from. */

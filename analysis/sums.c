@@ -293,6 +293,16 @@ static void move_on(struct sums *sums, uint64_t number)
 		judge(sums, sums->next++);
 }
 
+/* Of the window with this time. One window has many times in a row. */
+static uint64_t number_of(struct sums *sums, uint64_t ns)
+{
+	if (ns - sums->current_ns >= sums->window_ns) {
+		sums->current = ns / sums->window_ns;
+		sums->current_ns = sums->current * sums->window_ns;
+	}
+	return sums->current;
+}
+
 /* NULL: it was judged already. */
 static struct sums_window *window_of(struct sums *sums, uint32_t rank, uint64_t number)
 {
@@ -319,7 +329,7 @@ void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64
 	if (from_ns + SUMS_KEPT * sums->window_ns < until_ns)
 		from_ns = until_ns - SUMS_KEPT * sums->window_ns;
 	while (from_ns < until_ns) {
-		uint64_t number = from_ns / sums->window_ns, end_ns = (number + 1) * sums->window_ns;
+		uint64_t number = number_of(sums, from_ns), end_ns = (number + 1) * sums->window_ns;
 		uint64_t ns = (end_ns < until_ns ? end_ns : until_ns) - from_ns;
 		struct sums_window *window = window_of(sums, rank, number);
 		from_ns += ns;
@@ -339,7 +349,7 @@ void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64
 {
 	if (!sums->job || !sums->window_ns || until_ns > INT64_MAX || !has_rank(sums, rank))
 		return;
-	struct sums_window *window = window_of(sums, rank, until_ns / sums->window_ns);
+	struct sums_window *window = window_of(sums, rank, number_of(sums, until_ns));
 	if (!window)
 		return;
 	if (!launch_ns)
@@ -354,7 +364,7 @@ void sums_note_operation(struct sums *sums, uint32_t rank, const struct operatio
 {
 	if (!sums->job || !sums->window_ns || operation->done_ns > INT64_MAX || !has_rank(sums, rank))
 		return;
-	struct sums_window *window = window_of(sums, rank, operation->done_ns / sums->window_ns);
+	struct sums_window *window = window_of(sums, rank, number_of(sums, operation->done_ns));
 	if (!window)
 		return;
 	window->operations++;

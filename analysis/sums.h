@@ -77,6 +77,7 @@ struct sums {
 	struct sums_rank *ranks; /* by rank */
 	uint32_t rank_count;
 	uint64_t window_ns, next, newest; /* number of the next one to be judged, and of the newest */
+	uint64_t current, current_ns;     /* the one that was asked for last, and its beginning: 0 at 0 after window_ns has changed */
 	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */
 };
 

@@ -290,7 +290,7 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 	if (window_ns == sums->window_ns)
 		return;
 	sums->window_ns = window_ns;
-	sums->next = sums->newest = 0;
+	sums->next = sums->newest = sums->current = sums->current_ns = 0;
 	sums->watched.first_step = 0;
 	sums->watched.pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < sums->rank_count; i++) {

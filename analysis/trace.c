@@ -3,11 +3,6 @@
 
 #include "analysis/replays.h"
 
-struct instance *trace_instance(const struct trace *trace)
-{
-	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
-}
-
 const struct trace *trace_find(const struct process *process, uint64_t ticket)
 {
 	const struct trace *trace = &process->trace[ticket % JOB_TRACE];

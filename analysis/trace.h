@@ -11,7 +11,10 @@
 /* The operation, step mark or timed replay with that ticket; NULL: not known (any more). */
 const struct trace *trace_find(const struct process *process, uint64_t ticket);
 /* The instance that it stands for; NULL: none, or forgotten. */
-struct instance *trace_instance(const struct trace *trace);
+static inline struct instance *trace_instance(const struct trace *trace)
+{
+	return trace->instance && trace->instance->serial == trace->serial ? trace->instance : NULL;
+}
 /* Did it have one that was forgotten since? */
 bool trace_is_forgotten(const struct trace *trace);
 /* Ticket of the newest operation; 0 none. */

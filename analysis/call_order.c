@@ -21,12 +21,6 @@ uint64_t call_bytes(const struct call *call)
 	return call->count * sizes[call->dtype % RW_DTYPE_COUNT];
 }
 
-bool call_has_root(const struct call *call)
-{
-	return call->function == RW_FUNCTION_BROADCAST || call->function == RW_FUNCTION_REDUCE ||
-	       call->function == RW_FUNCTION_GATHER || call->function == RW_FUNCTION_SCATTER;
-}
-
 bool call_is_same(const struct call *left, const struct call *right)
 {
 	if (left->function != right->function || (call_has_root(left) && left->root != right->root))

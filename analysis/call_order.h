@@ -83,7 +83,11 @@ const struct call_history *call_order_history(const struct call_order *order, ui
 /* The sequence number of a member's announced call at a place that its history keeps. All calls of the member were seen. */
 uint64_t call_order_sequence(const struct call_order *order, uint32_t member, uint64_t place);
 /* Whether the function has a root. NCCL reports a root for every function, but only for these it has a meaning. */
-bool call_has_root(const struct call *call);
+static inline bool call_has_root(const struct call *call)
+{
+	return call->function == RW_FUNCTION_BROADCAST || call->function == RW_FUNCTION_REDUCE ||
+	       call->function == RW_FUNCTION_GATHER || call->function == RW_FUNCTION_SCATTER;
+}
 /* The size of the call's count in bytes; 0 when the type is not known. */
 uint64_t call_bytes(const struct call *call);
 /* Whether the two calls are the same to NCCL: AllGather and Broadcast move bytes, whatever their type is. */

@@ -10,13 +10,12 @@ enum {
 	SLOT_COUNT = INSTANCES_MAX * 2,
 };
 
-/* Four sequences in a row lie side by side: operations that follow each other are found in one line of the cache. */
 static uint32_t hash_key(const struct instance_key *key)
 {
-	uint64_t hash = (key->sequence >> 2) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = key->sequence * 0x9e3779b97f4a7c15u;
 	hash ^= ((uint64_t)key->communicator << 10 | (uint64_t)key->timed << 9 | (uint64_t)key->by_interposer << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
 	hash ^= ((uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->target) * 0x165667b19e3779f9u;
-	return ((uint32_t)(hash >> 32) ^ (uint32_t)hash) << 2 | (uint32_t)(key->sequence & 3);
+	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
 
 static struct instance_key key_of(const struct instance *instance)

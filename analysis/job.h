@@ -142,13 +142,13 @@ struct member {
 	uint32_t rank; /* index into job.ranks */
 	int32_t comm_rank;
 	bool ended;
+	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
 	uint64_t captured; /* calls … */
 	uint64_t timed;    /* … of which every replay is recorded with the times of its kernel, at most as many */
 	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
 	uint64_t announced; /* operations that the API announced, by the box's count */
 	uint64_t created_ns;
-	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */
 	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* number of captured calls of which results were seen */
 	uint32_t clean_scans;  /* of its operations, both sides */

@@ -306,12 +306,11 @@ static uint64_t number_of(struct sums *sums, uint64_t ns)
 /* NULL: it was judged already. */
 static struct sums_window *window_of(struct sums *sums, uint32_t rank, uint64_t number)
 {
-	struct sums_window *window = &sums->ranks[rank].windows[number % SUMS_KEPT];
-
 	if (number > sums->newest)
 		move_on(sums, number);
 	if (number < sums->next)
 		return NULL;
+	struct sums_window *window = &sums->ranks[rank].windows[number % SUMS_KEPT];
 	if (window->number != number)
 		*window = (struct sums_window){ .number = number };
 	return window;

@@ -17,7 +17,10 @@
 
 enum {
 	SUMS_KEPT = 4,        /* windows that are open at once */
-	SUMS_STEPS = 2,       /* that a window holds, at least */
+	SUMS_STEPS = 2,       /* that a window holds, at least; exactly, where they take longer than half of SUMS_WINDOW_NS … */
+	SUMS_OFF = 16,        /* … but for such a part of it, … */
+	SUMS_SETTLED = 12,    /* … and once so many windows were judged … */
+	SUMS_OFF_LATER = 4,   /* … but for such a one */
 	SUMS_TOLD = 12,       /* windows that the cost is told of */
 	SUMS_LEFT = 6,        /* windows that the tests of steps have for what single operations show */
 	SUMS_STEADY = 8,      /* times as much as it changes by from one to the next: then it is no noise that lasts */
@@ -28,7 +31,7 @@ enum {
 	SUMS_EVEN_OTHERS = 3, /* … of which so many, at least, must be known */
 	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
 };
-#define SUMS_WINDOW_NS 2000000000u /* or twice that, and so on, where steps are long */
+#define SUMS_WINDOW_NS 2000000000u /* or SUMS_STEPS steps, if they take longer */
 #define SUMS_WINDOW_MAX_NS 3600000000000u
 #define SUMS_WHOLE     0.98        /* of a window that must be accounted for */
 #define SUMS_KEEPS     0.9375

@@ -280,13 +280,21 @@ static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 		       now_ns);
 }
 
-/* A window that does not hold two steps would show now one part of a step and now another. */
+/* Whole steps, as long as steps are long: else one window would show more of what a rank does once in a step than the next. Once many
+ * windows were judged, steps must change by much for all of them to be forgotten. */
+static uint64_t fitting_ns(const struct sums *sums, uint64_t step_ns)
+{
+	uint64_t steps_ns = step_ns < SUMS_WINDOW_MAX_NS / SUMS_STEPS ? SUMS_STEPS * step_ns : SUMS_WINDOW_MAX_NS;
+	uint64_t window_ns = steps_ns > SUMS_WINDOW_NS ? steps_ns : SUMS_WINDOW_NS, first = sums->watched.first_step;
+	uint64_t off_ns = window_ns > sums->window_ns ? window_ns - sums->window_ns : sums->window_ns - window_ns;
+	bool settled = first && sums->next >= first + SUMS_SETTLED;
+	return off_ns * (settled ? SUMS_OFF_LATER : SUMS_OFF) <= sums->window_ns ? sums->window_ns : window_ns;
+}
+
 static void fit_windows(struct sums *sums, uint64_t step_ns)
 {
-	uint64_t window_ns = sums->window_ns;
+	uint64_t window_ns = sums->window_ns && step_ns ? fitting_ns(sums, step_ns) : sums->window_ns;
 
-	while (window_ns && window_ns < SUMS_STEPS * step_ns && window_ns < SUMS_WINDOW_MAX_NS)
-		window_ns *= 2;
 	if (window_ns == sums->window_ns)
 		return;
 	sums->window_ns = window_ns;

@@ -117,6 +117,46 @@ Test(sums, a_stage_is_compared_with_the_same_stage_of_the_other_replicas)
 	}
 }
 
+/* Steps take 2.2 s. A rank that is slow from the first step on has no past to be compared with, but replicas. */
+static struct even_job pipeline_of_long_steps(unsigned seed)
+{
+	struct even_job job = pipeline(seed);
+
+	job.compute_ms = 200;
+	job.noise = 0.005;
+	job.lasts = 0.5;
+	job.seconds = 145;
+	return job;
+}
+
+Test(sums, a_stage_that_is_slow_from_the_first_step_is_named_within_sixty_steps)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = pipeline_of_long_steps(seed);
+		job.slow_rank = (int)(seed * 5 % 16);
+		if (seed % 2) {
+			job.stall_every = job.operations;
+			job.stall_ms = 140;
+		} else {
+			job.slow = 0.09;
+		}
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u, rank %d", seed, job.slow_rank);
+	}
+}
+
+Test(sums, long_steps_of_healthy_pipelines_name_nobody)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = pipeline_of_long_steps(seed);
+		job.uneven = seed % 2 ? 0.6 : 0;
+		job.differences = 0.02;
+		job.noise = 0.03;
+		job.lasts = 0.9;
+		play(&job);
+	}
+}
+
 Test(sums, uneven_stages_are_no_fault)
 {
 	for (unsigned seed = 0; seed < seeds(8); seed++) {

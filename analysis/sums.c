@@ -10,6 +10,7 @@
 #include "analysis/model.h"
 #include "analysis/peers.h"
 #include "analysis/sorting.h"
+#include "analysis/steadiness.h"
 
 enum { NOT_JUDGED, JUDGED };
 
@@ -140,6 +141,8 @@ static void judge_group(struct sums *sums, struct entry *entries, uint32_t count
 	sort_u64(values, count);
 	uint64_t inside_ns = values[count / 2];
 	for (uint32_t i = 0; i < count; i++)
+		sums->ranks[entries[i].rank].of_two = count == 2;
+	for (uint32_t i = 0; i < count; i++)
 		blame(sums, &entries[i],
 		      late_of(&sums->ranks[entries[i].rank], entries[i].window, beyond(entries[i].window->own_ns, own_ns),
 			      beyond(inside_ns, entries[i].window->inside_ns)));
@@ -155,14 +158,24 @@ double sums_least_share(const struct sums_rank *rank)
 	return rank->even ? SUMS_EVEN_SHARE : SUMS_SHARE_MIN;
 }
 
-/* What a rank was late by in each part of the last windows. False: it was not judged in each of them. */
-static bool add_parts(const struct suspect *suspect, uint64_t number, uint64_t *parts)
+/* Windows of a part: noise that lasts does so for steps, of which a window may hold few. */
+static uint32_t even_part(const struct sums *sums)
 {
-	for (uint32_t i = 0; i < SUMS_EVEN_PARTS * SUMS_EVEN_PART; i++) {
+	uint64_t steps_ns = SUMS_EVEN_STEPS / SUMS_EVEN_PARTS * sums->step_ns, windows = (steps_ns + sums->window_ns - 1) / sums->window_ns;
+
+	if (windows < SUMS_EVEN_PART)
+		return SUMS_EVEN_PART;
+	return windows < SUMS_EVEN_PART_MAX ? (uint32_t)windows : SUMS_EVEN_PART_MAX;
+}
+
+/* What a rank was late by in each part of the last windows. False: it was not judged in each of them. */
+static bool add_parts(const struct suspect *suspect, uint64_t number, uint32_t part, uint64_t *parts)
+{
+	for (uint32_t i = 0; i < SUMS_EVEN_PARTS * part; i++) {
 		const struct blame *blame = &suspect->blames[(number - i) % STRAGGLER_STEPS];
 		if (blame->step != number - i)
 			return false;
-		parts[i / SUMS_EVEN_PART] = (i % SUMS_EVEN_PART ? parts[i / SUMS_EVEN_PART] : 0) + blame->late_ns;
+		parts[i / part] = (i % part ? parts[i / part] : 0) + blame->late_ns;
 	}
 	return true;
 }
@@ -172,7 +185,7 @@ static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t nu
 {
 	uint64_t theirs = sums->ranks[other].theirs;
 
-	return sums->watched.suspects[other].open || (theirs && theirs + SUMS_EVEN_PARTS * SUMS_EVEN_PART > number);
+	return sums->watched.suspects[other].open || (theirs && theirs + SUMS_EVEN_PARTS * even_part(sums) > number);
 }
 
 /* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as little. */
@@ -194,18 +207,18 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
 {
 	uint64_t parts[SUMS_EVEN_PARTS], least_ns = UINT64_MAX;
-	uint32_t others = 0;
+	uint32_t others = 0, part = even_part(sums);
 
-	if (number < sums->watched.first_step + SUMS_EVEN_PARTS * SUMS_EVEN_PART || !add_parts(&sums->watched.suspects[rank], number, parts))
+	if (number < sums->watched.first_step + SUMS_EVEN_PARTS * part || !add_parts(&sums->watched.suspects[rank], number, part, parts))
 		return false;
 	for (uint32_t i = 0; i < SUMS_EVEN_PARTS; i++)
 		least_ns = parts[i] < least_ns ? parts[i] : least_ns;
-	if ((double)least_ns < SUMS_EVEN_SHARE * SUMS_EVEN_PART * (double)sums->window_ns)
+	if ((double)least_ns < SUMS_EVEN_SHARE * part * (double)sums->window_ns)
 		return false;
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		if (i != rank && is_late_besides(sums, i, number))
 			return false;
-		if (i == rank || !add_parts(&sums->watched.suspects[i], number, parts))
+		if (i == rank || !add_parts(&sums->watched.suspects[i], number, part, parts))
 			continue;
 		others++;
 		for (uint32_t k = 0; k < SUMS_EVEN_PARTS; k++)
@@ -213,6 +226,16 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 				return false;
 	}
 	return others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
+}
+
+/* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as a rank that has one
+ * other to be compared with. */
+static bool is_late_of_two(const struct sums *sums, uint32_t rank, uint64_t number)
+{
+	const struct suspect *suspect = &sums->watched.suspects[rank];
+	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);
+
+	return level_ns >= limit_ns(sums) && steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, 0.5) >= EXCURSION_STEADY;
 }
 
 /* Named, acquitted, or neither. */
@@ -234,7 +257,8 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
 		return;
 	sums->ranks[rank].even = !excursion_is_proven(peers, suspect, limit_ns(sums));
-	if (sums->ranks[rank].even && !is_late_evenly(sums, rank, number))
+	if (sums->ranks[rank].even ? !is_late_evenly(sums, rank, number)
+				   : sums->ranks[rank].of_two && !is_late_of_two(sums, rank, number))
 		return;
 	suspect_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;
@@ -243,13 +267,21 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	sums->ranks[rank].clean = 0;
 }
 
+/* From one window to the next. The fewer steps one holds, the more is left in the next one. */
+static double noise_lasts(const struct sums *sums)
+{
+	double steps = sums->step_ns ? (double)sums->window_ns / (double)sums->step_ns : INFINITY;
+
+	return fmax(pow(SUMS_NOISE_LASTS_STEP, steps), SUMS_NOISE_LASTS);
+}
+
 static void test_all(struct sums *sums, uint64_t number)
 {
 	struct stragglers *watched = &sums->watched;
 
 	if (!watched->first_step)
 		watched->first_step = number;
-	watched->noise_lasts = SUMS_NOISE_LASTS;
+	watched->noise_lasts = noise_lasts(sums);
 	pace_note(&watched->pace, number, number * sums->window_ns);
 	struct peers peers = peers_in(watched, number);
 	for (uint32_t i = 0; i < sums->rank_count; i++)

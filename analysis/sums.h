@@ -27,6 +27,8 @@ enum {
 	SUMS_FAIR = 3,        /* times as much it must work longer as it saw operations end at another time than others did */
 	SUMS_EVEN_PARTS = 4,  /* a rank is late evenly that is so in so many parts, … */
 	SUMS_EVEN_PART = 6,   /* … windows each, … */
+	SUMS_EVEN_STEPS = 64, /* … or more, so that all parts together hold so many steps, … */
+	SUMS_EVEN_PART_MAX = 15, /* … but no more windows than that: STRAGGLER_STEPS of them are kept */
 	SUMS_EVEN_BEYOND = 3, /* … so many times as much as each other rank was in any of them, … */
 	SUMS_EVEN_OTHERS = 3, /* … of which so many, at least, must be known */
 	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
@@ -35,7 +37,8 @@ enum {
 #define SUMS_WINDOW_MAX_NS 3600000000000u
 #define SUMS_WHOLE     0.98        /* of a window that must be accounted for */
 #define SUMS_KEEPS     0.9375
-#define SUMS_NOISE_LASTS 0.5       /* from one window to the next: 0.9 from one step to the next, of which it holds several */
+#define SUMS_NOISE_LASTS 0.5       /* from one window to the next, at least, … */
+#define SUMS_NOISE_LASTS_STEP 0.9  /* … and so much from one step to the next, as long as a window holds few of them */
 #define SUMS_SHARE_MIN 0.04        /* of the time that a rank works longer */
 #define SUMS_EVEN_SHARE 0.0125     /* the same, of a rank that is late evenly */
 #define SUMS_UPDATE_NS 10000000000u
@@ -70,6 +73,7 @@ struct sums_rank {
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */
 	uint32_t clean; /* windows in a row */
+	bool of_two; /* it was compared with one other rank, in the latest window */
 	bool even; /* suspected since it is late evenly */
 	uint64_t theirs; /* the newest window in which the tests of steps suspected it, too */
 	bool told;      /* a finding of these sums is open */
@@ -79,6 +83,7 @@ struct sums {
 	const struct job *job;
 	struct sums_rank *ranks; /* by rank */
 	uint32_t rank_count;
+	uint64_t step_ns;                 /* that the windows were cut by; 0 not known */
 	uint64_t window_ns, next, newest; /* number of the next one to be judged, and of the newest */
 	uint64_t current, current_ns;     /* the one that was asked for last, and its beginning: 0 at 0 after window_ns has changed */
 	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */

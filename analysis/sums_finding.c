@@ -295,6 +295,7 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 {
 	uint64_t window_ns = sums->window_ns && step_ns ? fitting_ns(sums, step_ns) : sums->window_ns;
 
+	sums->step_ns = step_ns;
 	if (window_ns == sums->window_ns)
 		return;
 	sums->window_ns = window_ns;

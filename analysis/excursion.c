@@ -13,7 +13,7 @@
 static const uint32_t looks[] = { 3, 4, 6, 12, 24, PEERS_LENGTH_MAX }; /* steps that a rank is looked at over */
 
 enum {
-	TWO = 1, /* of excursion_lengths */
+	TWO = 1, /* of excursions_lengths */
 	THREE = 2,
 	TWELVE = 4,
 	QUARTER = 4, /* of an excursion's steps may be less late */
@@ -100,6 +100,15 @@ static double seen_to_last(const struct peers_seen *seen, double steps)
 	return lasts;
 }
 
+/* Noise that lasts for as many steps as the rank is looked at over may hide behind larger latenesses of the others that do not last. If the
+ * rank's own lateness wanders, it is of that kind, and the others showed it in only so many independent times. */
+static double wandering_steps(const struct comparison *comparison)
+{
+	uint32_t length = comparison->chosen.length;
+
+	return length >= excursions_lengths[TWELVE] && wanders(comparison->suspect, length) ? length : 1;
+}
+
 static bool choose(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	return peers_choose(comparison->peers, comparison->suspect, length, least_ns, &comparison->chosen);
@@ -132,7 +141,7 @@ static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t le
 	const struct peers *peers = comparison->peers;
 	const struct suspect *suspect = comparison->suspect;
 
-	if (length <= excursion_lengths[THREE])
+	if (length <= excursions_lengths[THREE])
 		return excursions_beyond_tolerance(least_ns, peers->step_ns);
 	return excursions_beyond(least_ns, excursions_usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns));
 }
@@ -155,9 +164,9 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
 	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
 									     : lasting_steps(&comparison->seen, steps);
-	if (comparison->chosen.length < excursion_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers))
-		lasts = fmax(lasts, excursion_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
-	double times = steps / fmax(lasts, excursion_lengths[i]);
+	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers))
+		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
+	double times = steps / fmax(fmax(lasts, wandering_steps(comparison)), excursions_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);
 	return (largest + hidden) * fmax(fmax(few, largest / usual), EXCURSION_QUIET) - hidden;
@@ -176,8 +185,9 @@ static uint32_t choose_length(struct comparison *comparison, uint32_t steps)
 	uint32_t with = 0;
 
 	add_up(comparison, 0);
-	double most = steps / (EXCURSION_SHORTER * lasting_steps(&comparison->seen, steps_of(comparison)));
-	while (with + 1 < EXCURSION_LENGTHS && excursion_lengths[with + 1] <= most)
+	double lasts = fmax(lasting_steps(&comparison->seen, steps_of(comparison)), wandering_steps(comparison));
+	double most = steps / (EXCURSION_SHORTER * lasts);
+	while (with + 1 < EXCURSION_LENGTHS && excursions_lengths[with + 1] <= most)
 		with++;
 	return with;
 }
@@ -198,6 +208,8 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 	bool early = steps_of(comparison) < EXCURSION_EARLY;
 
 	add_up(comparison, 0);
+	if (lasting_steps(&comparison->seen, steps_of(comparison)) > EXCURSION_ROW_LASTS)
+		return false; /* then a row of late steps is as likely as a single one */
 	double alone_ns = largest_ns(comparison);
 	add_up(comparison, length);
 	double times = early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL, hidden = hidden_ns(comparison);
@@ -253,20 +265,49 @@ static bool is_even(const struct suspect *suspect, uint32_t length)
 	return (double)most_ns <= EXCURSION_EVEN * (double)least_ns;
 }
 
+/* Was it no later in that step than any rank is in 19 of 20? A fault that is there at once begins at such a step, and noise that lasts has
+ * grown before. */
+static bool was_as_usual(struct comparison *comparison, uint64_t step)
+{
+	uint64_t late_ns = excursions_beyond_tolerance(suspect_shown_ns(comparison->suspect, step), comparison->peers->step_ns);
+	double all = 0, later = 0;
+
+	if (comparison->chosen.alone)
+		return true;
+	add_up(comparison, 0);
+	for (uint32_t k = 0; k < EXCURSION_SIZES; k++) {
+		all += comparison->seen.sizes[k];
+		later += k >= excursions_size(late_ns) ? comparison->seen.sizes[k] : 0;
+	}
+	return later * EXCURSION_UNUSUAL >= all;
+}
+
+/* It may begin in the middle of a step: in that one the rank is late by a part of what it is later. */
+static bool begins_as_usual(struct comparison *comparison, uint32_t length)
+{
+	const struct suspect *suspect = comparison->suspect;
+	uint64_t first = suspect->step + 1 - length;
+
+	if (first < comparison->peers->stragglers->first_step + 2 || was_as_usual(comparison, first - 1))
+		return true;
+	bool is_whole = (double)suspect_shown_ns(suspect, first) * EXCURSION_EVEN >= (double)suspect_shown_ns(suspect, first + 1);
+	return is_whole && was_as_usual(comparison, first - 2);
+}
+
 /* Before so many steps, was the rank at most a quarter as late: in the step just before, and in nearly all of those before that? And is a
- * lateness of few steps even, or a third of the step? Noise that lasts comes and goes gradually. */
-static bool begins_with_a_jump(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+ * lateness of few steps even, or a third of the step? Noise that lasts comes and goes gradually, and so begins at an unusual step. */
+static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t before = 0;
 
 	bool noise_may = (double)least_ns < EXCURSION_NO_NOISE * (double)comparison->peers->step_ns;
-	if (length < excursion_lengths[TWELVE] && !excursions_are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
+	if (length < excursions_lengths[TWELVE] && !excursions_are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
 		return false;
 	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
 		before += suspect_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
 	bool just_before = suspect->step >= length && suspect_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
-	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER);
+	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER) && begins_as_usual(comparison, length);
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
@@ -292,7 +333,7 @@ static bool is_fading(const struct suspect *suspect, uint32_t length, uint64_t l
 }
 
 /* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by such changes. */
-static bool has_jumped(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
 	double hidden = hidden_ns(comparison);
@@ -361,14 +402,14 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return true;
 	if (is_too_early(comparison, beyond_ns))
 		return false;
-	if (steps < excursion_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns) &&
+	if (steps < excursions_lengths[TWELVE] && !begins_with_a_jump(comparison, steps, least_ns) &&
 	    !is_steady_from_the_start(comparison, least_ns))
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
 	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, limit_ns) ||
-	       (!(steps >= excursion_lengths[TWELVE] && wanders(suspect, steps)) &&
-		is_beyond_all(comparison, steps > excursion_lengths[THREE] ? THREE : TWO, beyond_ns));
+	       (!(steps >= excursions_lengths[TWELVE] && wanders(suspect, steps)) &&
+		is_beyond_all(comparison, steps > excursions_lengths[THREE] ? THREE : TWO, beyond_ns));
 }
 
 /* As late as that in so many steps in a row, and others as often as they were so far: would that come by chance in such a

@@ -8,12 +8,11 @@
 #include "analysis/sorting.h"
 #include "analysis/straggler.h"
 
-const uint32_t excursion_lengths[EXCURSION_LENGTHS] = { 1, 2, 3, 6, 12 };
+const uint32_t excursions_lengths[EXCURSION_LENGTHS] = { 1, 2, 3, 6, 12 };
 
 enum {
-	TWELVE = 4,  /* of excursion_lengths */
+	TWELVE = 4,  /* of excursions_lengths */
 	QUARTER = 4, /* of an excursion's steps may be less late */
-	REMEMBERED = STRAGGLER_STEPS - 4,
 };
 
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns)
@@ -33,7 +32,7 @@ bool excursions_are_windows(const struct stragglers *stragglers)
 
 uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns)
 {
-	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > REMEMBERED ? suspect->step - REMEMBERED : 0;
+	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > STRAGGLER_KEPT_BY_ALL ? suspect->step - STRAGGLER_KEPT_BY_ALL : 0;
 	uint64_t first = stragglers->first_step + EXCURSION_WARM_UP;
 	uint32_t count = 0;
 
@@ -86,14 +85,14 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 	struct excursions *own = &suspect->excursions;
 	if (step < stragglers->first_step + EXCURSION_WARM_UP)
 		return;
-	uint64_t before = step > excursion_lengths[TWELVE] ? step - excursion_lengths[TWELVE] : 0;
+	uint64_t before = step > excursions_lengths[TWELVE] ? step - excursions_lengths[TWELVE] : 0;
 	uint64_t usual_ns = excursions_usual_before_ns(stragglers, suspect, before, step_ns);
 	float now = logarithm(excursions_beyond(suspect_shown_ns(suspect, step), usual_ns));
 
 	for (uint32_t i = 0; i < EXCURSION_LENGTHS; i++)
-		if (step + 1 >= stragglers->first_step + EXCURSION_WARM_UP + excursion_lengths[i])
+		if (step + 1 >= stragglers->first_step + EXCURSION_WARM_UP + excursions_lengths[i])
 			own->sizes[i][excursions_size(excursions_beyond_tolerance(
-			    excursions_level_ns(stragglers, suspect, step, excursion_lengths[i]), step_ns))]++;
+			    excursions_level_ns(stragglers, suspect, step, excursions_lengths[i]), step_ns))]++;
 	own->steps++;
 	own->sum += now;
 	own->squares += now * now;

@@ -31,7 +31,7 @@ struct excursions {
 struct stragglers;
 struct suspect;
 
-extern const uint32_t excursion_lengths[EXCURSION_LENGTHS]; /* steps that are counted of everybody */
+extern const uint32_t excursions_lengths[EXCURSION_LENGTHS]; /* steps that are counted of everybody */
 
 /* A step is over, and all its records have come: what was everybody late by? */
 void excursions_note(struct stragglers *stragglers, uint64_t step);

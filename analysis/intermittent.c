@@ -21,7 +21,6 @@ static const double beyond_chance = 1.5; /* a share that is no larger cannot be 
 
 enum {
 	STEPS_LATER = 2, /* ranks may number steps one apart */
-	REMEMBERED = STRAGGLER_STEPS - 4,
 };
 
 /* The latest of one step, of ranks that are compared with each other. */
@@ -189,7 +188,7 @@ static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t n
 	uint64_t late[STRAGGLER_STEPS], others[STRAGGLER_STEPS], blames[STRAGGLER_STEPS];
 	uint32_t late_count = 0, other_count = 0;
 
-	for (uint64_t step = newest > REMEMBERED ? newest - REMEMBERED : 2; step <= newest; step++) {
+	for (uint64_t step = newest > STRAGGLER_KEPT_BY_ALL ? newest - STRAGGLER_KEPT_BY_ALL : 2; step <= newest; step++) {
 		struct blame blame = suspect_blame(suspect, step);
 		uint64_t length_ns = pair_ns(stragglers, step), late_ns = blame.late_ns;
 		if (!length_ns)
@@ -237,7 +236,7 @@ static void decide(struct stragglers *stragglers, const struct latest *latest, c
 	intermittent->late_ns = bet->late_ns;
 	intermittent->least_ns = least_ns;
 	intermittent->window_count = 0;
-	uint64_t first = bet->last > REMEMBERED ? bet->last - REMEMBERED : 1;
+	uint64_t first = bet->last > STRAGGLER_KEPT_BY_ALL ? bet->last - STRAGGLER_KEPT_BY_ALL : 1;
 	for (uint64_t step = bet->since > first ? bet->since : first; step <= bet->last; step++) {
 		const struct blame *blame = &suspect->blames[step % STRAGGLER_STEPS];
 		if (blame->step == step && blame->late_ns >= least_ns)
@@ -329,7 +328,7 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 /* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides nothing then. */
 static bool is_far(const struct latest *latest, const struct stragglers *stragglers)
 {
-	uint64_t step = latest->step > REMEMBERED ? latest->step - REMEMBERED : 1;
+	uint64_t step = latest->step > STRAGGLER_KEPT_BY_ALL ? latest->step - STRAGGLER_KEPT_BY_ALL : 1;
 
 	for (; step <= latest->step; step++) {
 		struct latest other = { .step = step };
@@ -401,8 +400,8 @@ void intermittent_tick(struct analysis *analysis, uint64_t now_ns)
 	if (step < stragglers->first_step)
 		step = stragglers->first_step;
 	/* What is not remembered any more is not judged: a collector that comes late reads years in a moment. */
-	if (stragglers->newest_step > REMEMBERED && step < stragglers->newest_step - REMEMBERED)
-		step = stragglers->newest_step - REMEMBERED;
+	if (stragglers->newest_step > STRAGGLER_KEPT_BY_ALL && step < stragglers->newest_step - STRAGGLER_KEPT_BY_ALL)
+		step = stragglers->newest_step - STRAGGLER_KEPT_BY_ALL;
 	for (; step + STEPS_LATER <= stragglers->newest_step; step++) {
 		const struct step_start *later = &stragglers->pace.starts[(step + STEPS_LATER) % PACE_STEPS];
 		if (later->step == step + STEPS_LATER && later->start_ns + lag_ns > now_ns)

@@ -294,7 +294,7 @@ static void take_off(struct peers_seen *sum, const struct peers_seen *less)
 struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *chosen, uint32_t with)
 {
 	struct standing *standing = standing_over(peers, chosen->length);
-	const uint64_t *levels = levels_over(peers, excursion_lengths[with]);
+	const uint64_t *levels = levels_over(peers, excursions_lengths[with]);
 	const struct peers_seen *sums = standing && levels ? sums_of(peers, standing, with, levels) : NULL;
 	struct peers_seen seen = { 0 };
 

@@ -14,7 +14,7 @@
 enum {
 	STEPS_LATER = 2,
 	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the other one becomes the clock */
-	REMEMBERED = STRAGGLER_STEPS - 16,
+	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which ranks are looked at, are not all kept */
 	VEIL_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
@@ -211,7 +211,7 @@ static void end_step(struct stragglers *stragglers, uint64_t ended)
 /* What everybody was late by is known once the step is over; ranks may number steps one apart. */
 static void note_steps(struct stragglers *stragglers)
 {
-	uint64_t oldest = stragglers->newest_step > REMEMBERED ? stragglers->newest_step - REMEMBERED : 1;
+	uint64_t oldest = stragglers->newest_step > NOTED_WITHIN ? stragglers->newest_step - NOTED_WITHIN : 1;
 
 	if (oldest < stragglers->first_step)
 		oldest = stragglers->first_step;

@@ -11,7 +11,7 @@ enum {
 	COST_STEPS = 4,   /* steps that the cost is measured over */
 	BEFORE_STEPS = 20, /* and those before the change that it is compared with … */
 	BEFORE_MIN = 3,   /* … at least */
-	REMEMBERED = STRAGGLER_STEPS - 1,
+	BEFORE_LATEST = STRAGGLER_STEPS - 1, /* steps that are kept of a rank before the one that it was late in last */
 	PART = 8,         /* a lateness below 1/8 of the latest is not what began then */
 };
 
@@ -185,7 +185,7 @@ static struct straggler_cost cost_now_and_then(const struct stragglers *straggle
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = cost.lost_ns;
 	suspect->untold = is_untold(suspect, suspect->step > 3 ? suspect->step - 3 : 1);
-	cost.at_least = is_partly_seen(stragglers, &rank, 1, suspect->step > REMEMBERED ? suspect->step - REMEMBERED : 1,
+	cost.at_least = is_partly_seen(stragglers, &rank, 1, suspect->step > BEFORE_LATEST ? suspect->step - BEFORE_LATEST : 1,
 				       suspect->step);
 	return cost;
 }

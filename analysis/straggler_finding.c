@@ -45,6 +45,27 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 			suspect_decide(&stragglers->suspects[i], suspect->decided_ns);
 }
 
+/* Ranks of a host that do the same, and are late together while those of other hosts are not, are so by something of their host. If this does
+ * not make all of the host late, it is not known what it is, and no single one of them is at fault. */
+static bool is_late_with_its_mates(const struct analysis *analysis, uint32_t rank)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	const struct suspect *suspect = &stragglers->suspects[rank];
+	uint64_t least_ns = excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
+	uint32_t mates = 0, others = 0;
+
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *other = &stragglers->suspects[i];
+		if (i == rank || other->group != suspect->group)
+			continue;
+		if (other->host == suspect->host && excursions_level_ns(stragglers, other, suspect->step, EXCURSION_ROW_MIN) * 2 < least_ns)
+			return false;
+		mates += other->host == suspect->host;
+		others += other->host != suspect->host;
+	}
+	return mates && others;
+}
+
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */
 static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
 {
@@ -234,6 +255,10 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!suspect->open && !suspect->intermittent->decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
 	straggler_find_cause(analysis, rank, &cost, &cause);
+	if (count == 1 && !suspect->open && !suspect->intermittent.decided && !straggler_is_told_by(&cause) && is_late_with_its_mates(analysis, rank)) {
+		suspect->decided_ns = 0;
+		return;
+	}
 	if (!is_settled(analysis, suspect, &cause, now_ns))
 		return;
 	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &cause);

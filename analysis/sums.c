@@ -321,8 +321,9 @@ static void move_on(struct sums *sums, uint64_t number)
 	sums->newest = number;
 	if (sums->next + SUMS_KEPT <= number)
 		sums->next = number - 2;
-	while (sums->next + 2 <= number)
-		judge(sums, sums->next++);
+	for (; sums->next + 2 <= number; sums->next++)
+		if (sums->next > sums->uneven)
+			judge(sums, sums->next);
 }
 
 /* Of the window with this time. One window has many times in a row. */

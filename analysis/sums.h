@@ -17,10 +17,11 @@
 
 enum {
 	SUMS_KEPT = 4,        /* windows that are open at once */
-	SUMS_STEPS = 2,       /* that a window holds, at least; exactly, where they take longer than half of SUMS_WINDOW_NS … */
-	SUMS_OFF = 16,        /* … but for such a part of it, … */
-	SUMS_SETTLED = 12,    /* … and once so many windows were judged … */
-	SUMS_OFF_LATER = 4,   /* … but for such a one */
+	SUMS_STEPS = 2,       /* that a window holds, at least; exactly so many where they take longer than SUMS_WINDOW_NS */
+	SUMS_OFF = 16,        /* windows are cut anew when steps change by such a part, … */
+	SUMS_SETTLED = 12,    /* … and once so many windows were judged, … */
+	SUMS_OFF_LATER = 4,   /* … when they change by such a one */
+	SUMS_LATEST = 3,      /* the median of so many steps may be longer by the latter part, or windows are not compared */
 	SUMS_TOLD = 12,       /* windows that the cost is told of */
 	SUMS_LEFT = 6,        /* windows that the tests of steps have for what single operations show */
 	SUMS_STEADY = 8,      /* times as much as it changes by from one to the next: then it is no noise that lasts */
@@ -86,6 +87,7 @@ struct sums {
 	uint64_t step_ns;                 /* that the windows were cut by; 0 not known */
 	uint64_t window_ns, next, newest; /* number of the next one to be judged, and of the newest */
 	uint64_t current, current_ns;     /* the one that was asked for last, and its beginning: 0 at 0 after window_ns has changed */
+	uint64_t uneven; /* windows up to this number hold too little of a step to be compared; 0 none */
 	struct stragglers watched;        /* its steps are windows; of the suspects only what excursion.h looks at, and … */
 };
 

@@ -299,7 +299,7 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 	if (window_ns == sums->window_ns)
 		return;
 	sums->window_ns = window_ns;
-	sums->next = sums->newest = sums->current = sums->current_ns = 0;
+	sums->next = sums->newest = sums->current = sums->current_ns = sums->uneven = 0;
 	sums->watched.first_step = 0;
 	sums->watched.pace = (struct pace){ 0 };
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
@@ -318,12 +318,21 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 	}
 }
 
+/* A few steps that take much longer do not change the windows. But who waits early in such a step does its work in another window than who
+ * waits late in it. */
+static void leave_out_long_steps(struct sums *sums, uint64_t step_ns)
+{
+	if (sums->window_ns * (SUMS_OFF_LATER + 1) < SUMS_STEPS * step_ns * SUMS_OFF_LATER)
+		sums->uneven = sums->newest;
+}
+
 void sums_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	struct sums *sums = &analysis->sums;
 	uint32_t *ranks = NULL;
 
 	fit_windows(sums, pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE));
+	leave_out_long_steps(sums, pace_step_ns(&analysis->stragglers.pace, SUMS_LATEST));
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		struct suspect *suspect = &sums->watched.suspects[i];
 		bool told = sums->ranks[i].told;

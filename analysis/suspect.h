@@ -13,6 +13,7 @@
 
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
+	STRAGGLER_KEPT_BY_ALL = STRAGGLER_STEPS - 4, /* … of which all ranks keep so many before the job's newest: some number theirs further */
 };
 #define STRAGGLER_COST_MIN_NS 20000000u /* a rank counts as late in a step that it makes longer by so much, … */
 #define STRAGGLER_SHARE_MIN   0.03      /* … or by this part of the step, if that is more */

@@ -74,7 +74,7 @@ def check_choice():
     check(jobs[0]["again"] == "rankwatch suite --ranks 8 0", f"which are played again so: {jobs[0]['again']}")
 
 
-# 431: a healthy rank is named in it, or was.
+# The status is 1 where a healthy rank is named: 431 once was such a job.
 def check_statuses():
     done = suite("22", "431", "--json")
     jobs, _ = jobs_and_sums(done.stdout)

@@ -109,7 +109,7 @@ static void expect_sums(const struct stragglers *stragglers, struct peers *peers
 		products += (double)own->products[EXCURSION_LAGS - 1];
 		for (uint32_t k = 0; k < EXCURSION_SIZES; k++)
 			sizes[k] += own->sizes[with][k];
-		uint64_t now_ns = level(stragglers, i, excursion_lengths[with]);
+		uint64_t now_ns = level(stragglers, i, excursions_lengths[with]);
 		sizes[excursions_size(excursions_beyond_tolerance(now_ns, peers->step_ns))]++;
 	}
 	cr_expect_arr_eq(seen.sizes, sizes, sizeof(sizes));

@@ -25,6 +25,7 @@ struct comparison {
 	const struct suspect *suspect;
 	struct chosen_peers chosen;
 	struct peers_seen seen; /* what these did */
+	bool stands;            /* it is late by so much that its work cannot vary by it: something stops it */
 };
 
 /* The upper end. */
@@ -135,15 +136,27 @@ static double hidden_ns(const struct comparison *comparison)
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
 }
 
-/* What of its lateness over the last so many steps is not usual of the rank. Three steps are too few to allow it less than the tolerance. */
-static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+/* What of its lateness over the last so many steps is usual of the rank. Three steps are too few to allow it less than the tolerance. */
+static uint64_t usual_ns(const struct comparison *comparison, uint32_t length)
 {
 	const struct peers *peers = comparison->peers;
 	const struct suspect *suspect = comparison->suspect;
 
-	if (length <= excursions_lengths[THREE])
-		return excursions_beyond_tolerance(least_ns, peers->step_ns);
-	return excursions_beyond(least_ns, excursions_usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns));
+	return length <= excursions_lengths[THREE]
+		   ? excursions_tolerance_ns(peers->step_ns)
+		   : excursions_usual_before_ns(peers->stragglers, suspect, suspect->step + 1 - length, peers->step_ns);
+}
+
+static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	return excursions_beyond(least_ns, usual_ns(comparison, length));
+}
+
+/* The tolerance was taken off the others' latenesses, and what is usual of it off this rank's. They may have been late by what is between the
+ * two, which was not counted. */
+static double uncounted_ns(const struct comparison *comparison)
+{
+	return (double)(excursions_tolerance_ns(comparison->peers->step_ns) - usual_ns(comparison, comparison->chosen.length));
 }
 
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
@@ -164,12 +177,14 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
 	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
 									     : lasting_steps(&comparison->seen, steps);
-	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers))
+	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers) &&
+	    !comparison->stands)
 		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
 	double times = steps / fmax(fmax(lasts, wandering_steps(comparison)), excursions_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);
-	return (largest + hidden) * fmax(fmax(few, largest / usual), EXCURSION_QUIET) - hidden;
+	double times_largest = fmax(fmax(few, largest / usual), EXCURSION_QUIET);
+	return (fmax(largest, uncounted_ns(comparison)) + hidden) * times_largest - hidden;
 }
 
 /* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it changes
@@ -208,7 +223,7 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 	bool early = steps_of(comparison) < EXCURSION_EARLY;
 
 	add_up(comparison, 0);
-	if (lasting_steps(&comparison->seen, steps_of(comparison)) > EXCURSION_ROW_LASTS)
+	if (!comparison->stands && lasting_steps(&comparison->seen, steps_of(comparison)) > EXCURSION_ROW_LASTS)
 		return false; /* then a row of late steps is as likely as a single one */
 	double alone_ns = largest_ns(comparison);
 	add_up(comparison, length);
@@ -279,7 +294,7 @@ static bool was_as_usual(struct comparison *comparison, uint64_t step)
 		all += comparison->seen.sizes[k];
 		later += k >= excursions_size(late_ns) ? comparison->seen.sizes[k] : 0;
 	}
-	return later * EXCURSION_UNUSUAL >= all;
+	return (later + EXCURSION_NEVER) * EXCURSION_UNUSUAL >= all; /* also where too few were seen to say so */
 }
 
 /* It may begin in the middle of a step: in that one the rank is late by a part of what it is later. */
@@ -372,13 +387,20 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
 }
 
+/* Larger by far than what it changes by, as noise that lasts for less than so many steps never is. Windows average several steps. */
+static bool is_constant(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	return excursions_are_windows(comparison->peers->stragglers) ||
+	       steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_QUIET;
+}
+
 /* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
  * even if the rank is usually as slow as ranks may be. */
-static bool is_beyond_long(struct comparison *comparison, uint32_t length, double beyond_ns, uint64_t limit_ns)
+static bool is_beyond_long(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns, uint64_t limit_ns)
 {
 	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
 		return false;
-	if (wanders(comparison->suspect, length))
+	if (wanders(comparison->suspect, length) || !is_constant(comparison, length, least_ns))
 		return false;
 	add_up(comparison, TWELVE);
 	return beyond_ns >= bound_ns(comparison, TWELVE);
@@ -398,6 +420,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
 		return false;
 	double beyond_ns = (double)beyond_usual_ns(comparison, steps, least_ns);
+	comparison->stands = least_ns >= EXCURSION_STANDS * comparison->peers->step_ns;
 	if (has_jumped(comparison, steps, least_ns) || is_steadily_late(comparison, steps, least_ns, beyond_ns))
 		return true;
 	if (is_too_early(comparison, beyond_ns))
@@ -407,7 +430,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, beyond_ns, limit_ns) ||
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, least_ns, beyond_ns, limit_ns) ||
 	       (!(steps >= excursions_lengths[TWELVE] && wanders(suspect, steps)) &&
 		is_beyond_all(comparison, steps > excursions_lengths[THREE] ? THREE : TWO, beyond_ns));
 }

@@ -31,6 +31,7 @@ enum {
 	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
 	EXCURSION_BEFORE = 1,     /* of so many steps before a jump may be a quarter as late */
+	EXCURSION_STANDS = 2,     /* whole steps in each step: that is no work that takes longer */
 	EXCURSION_UNUSUAL = 20,   /* one in so many steps of the others is unusual; a jump does not begin at one */
 	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
 	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for no longer, … */

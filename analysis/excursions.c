@@ -20,7 +20,7 @@ uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns)
 	return late_ns > usual_ns ? late_ns - usual_ns : 0;
 }
 
-static uint64_t tolerance_ns(uint64_t step_ns)
+uint64_t excursions_tolerance_ns(uint64_t step_ns)
 {
 	return (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
 }
@@ -40,14 +40,14 @@ uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const s
 	while (count < EXCURSION_USUAL && step > first)
 		values[count++] = suspect_shown_ns(suspect, --step);
 	if (count < EXCURSION_USUAL_MIN || excursions_are_windows(stragglers))
-		return tolerance_ns(step_ns);
+		return excursions_tolerance_ns(step_ns);
 	sort_u64(values, count);
-	return values[count / 2] < tolerance_ns(step_ns) ? values[count / 2] : tolerance_ns(step_ns);
+	return values[count / 2] < excursions_tolerance_ns(step_ns) ? values[count / 2] : excursions_tolerance_ns(step_ns);
 }
 
 uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns)
 {
-	return excursions_beyond(late_ns, tolerance_ns(step_ns));
+	return excursions_beyond(late_ns, excursions_tolerance_ns(step_ns));
 }
 
 uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length)

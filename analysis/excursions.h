@@ -41,7 +41,9 @@ void excursions_forget(struct suspect *suspect);
 uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
 /* Which of EXCURSION_SIZES a lateness counts as. */
 uint32_t excursions_size(uint64_t ns);
-/* What of a step's lateness is more than ranks may differ by. */
+/* By how much ranks may differ for good. */
+uint64_t excursions_tolerance_ns(uint64_t step_ns);
+/* What of a step's lateness is more than that. */
 uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 /* What of a lateness is more than what is usual. */
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns);

@@ -216,6 +216,17 @@ static double largest_ns(const struct comparison *comparison)
 	return size_ns(size);
 }
 
+/* Does it last for few steps at most? Work does not vary by whole steps. Nor do windows show much that lasts, as each averages several steps,
+ * unless all of a host is late: then the few other hosts show too little. */
+static bool is_noise_short(const struct comparison *comparison)
+{
+	bool whole_host = comparison->chosen.units < comparison->chosen.ranks;
+
+	if (comparison->stands || (excursions_are_windows(comparison->peers->stragglers) && !whole_host))
+		return true;
+	return lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_ROW_LASTS;
+}
+
 /* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
  * far more than they were for longer. */
 static bool is_beyond_all(struct comparison *comparison, uint32_t length, double beyond_ns)
@@ -223,7 +234,7 @@ static bool is_beyond_all(struct comparison *comparison, uint32_t length, double
 	bool early = steps_of(comparison) < EXCURSION_EARLY;
 
 	add_up(comparison, 0);
-	if (!comparison->stands && lasting_steps(&comparison->seen, steps_of(comparison)) > EXCURSION_ROW_LASTS)
+	if (!is_noise_short(comparison))
 		return false; /* then a row of late steps is as likely as a single one */
 	double alone_ns = largest_ns(comparison);
 	add_up(comparison, length);

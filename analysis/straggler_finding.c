@@ -63,7 +63,7 @@ static bool is_late_with_its_mates(const struct analysis *analysis, uint32_t ran
 		mates += other->host == suspect->host;
 		others += other->host != suspect->host;
 	}
-	return mates && others;
+	return least_ns && mates && others;
 }
 
 /* The ranks that the finding is about: the whole host where all its ranks are suspected and another host is seen. */

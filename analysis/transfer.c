@@ -23,12 +23,14 @@ static struct transfer *get(struct transfers *transfers, const struct communicat
 	struct transfer **item = &transfers->items[communicator->index];
 	if (!*item)
 		*item = calloc(1, sizeof(**item));
+	if (*item)
+		(*item)->communicator = communicator;
 	return *item;
 }
 
 static bool spans_hosts(const struct transfer *transfer)
 {
-	return transfer->slowest.communicator->hosts > 1;
+	return transfer->communicator->hosts > 1;
 }
 
 /* From the last arrival to the last end; 0: not seen by the GPUs of all who took part. */
@@ -55,6 +57,30 @@ static bool is_judged(const struct communicator *communicator)
 	return communicator->hosts > 1 || (communicator->hosts == 1 && !job_unseen(communicator));
 }
 
+static void account_slowest(struct transfer *transfer, const struct instance *instance, uint64_t took_ns)
+{
+	uint64_t step = instance->place.step;
+	struct transfer_slowest *slowest = &transfer->slowest[step % 2];
+
+	if (step > slowest->step)
+		*slowest = (struct transfer_slowest){ .step = step };
+	if (step < slowest->step || took_ns <= slowest->ns)
+		return;
+	slowest->ns = took_ns;
+	slowest->kernels = kernel_start_state(instance, took_ns);
+	slowest->instance = *instance;
+	slowest->instance.operations = NULL;
+	slowest->instance.room = 0;
+}
+
+/* Of the latest step that was judged; NULL: no duration in it is known. */
+static const struct transfer_slowest *slowest_judged(const struct transfer *transfer)
+{
+	const struct transfer_slowest *slowest = &transfer->slowest[transfer->judged % 2];
+
+	return slowest->step == transfer->judged && slowest->ns ? slowest : NULL;
+}
+
 void transfer_account(struct analysis *analysis, const struct instance *instance)
 {
 	uint64_t step = instance->place.step, took_ns = duration_of(instance);
@@ -67,15 +93,7 @@ void transfer_account(struct analysis *analysis, const struct instance *instance
 	if (slot->step != step)
 		*slot = (struct transfer_step){ .step = step };
 	slot->ns += took_ns < LATENESS_NOISE_NS ? 0 : took_ns;
-	if (step > transfer->newest)
-		transfer->slowest_ns = 0;
-	if (step >= transfer->newest && took_ns > transfer->slowest_ns) {
-		transfer->slowest_ns = took_ns;
-		transfer->kernels = kernel_start_state(instance, took_ns);
-		transfer->slowest = *instance;
-		transfer->slowest.operations = NULL;
-		transfer->slowest.room = 0;
-	}
+	account_slowest(transfer, instance, took_ns);
 	transfer->newest = step > transfer->newest ? step : transfer->newest;
 }
 
@@ -163,13 +181,14 @@ static bool has_other_explanation(const struct analysis *analysis)
 
 static void consider(struct analysis *analysis, struct transfer *transfer, uint64_t step_ns, uint64_t now_ns)
 {
-	if (transfer->clean || (!transfer->open && has_other_explanation(analysis)))
+	const struct transfer_slowest *slowest = slowest_judged(transfer);
+	if (!slowest || transfer->clean || (!transfer->open && has_other_explanation(analysis)))
 		return;
-	struct record *record = transfer_record(analysis, transfer, step_cost(transfer, transfer->judged), step_ns);
+	struct record *record = transfer_record(analysis, transfer, slowest, step_cost(transfer, transfer->judged), step_ns);
 	if (!record)
 		return;
 	if (!transfer->decided_ns)
-		transfer->decided_ns = transfer->slowest.start_ns;
+		transfer->decided_ns = slowest->instance.start_ns;
 	record->finding.first_seen_ns = transfer->decided_ns;
 	/* It was decided by the last of these steps. */
 	uint64_t row_ns = TRANSFER_IN_A_ROW * step_ns;
@@ -186,7 +205,7 @@ static void look_for_link(const struct analysis *analysis, struct transfer *tran
 	uint64_t took_ns = step_cost(transfer, transfer->judged);
 	const struct network_question question = {
 		.job = &analysis->job,
-		.communicator = transfer->slowest.communicator,
+		.communicator = transfer->communicator,
 		.step_ns = pace_step_ns(&analysis->stragglers.pace, TRANSFER_IN_A_ROW),
 		.took_ns = took_ns,
 		.longer_ns = took_ns > transfer->usual_ns ? took_ns - transfer->usual_ns : 0,
@@ -227,7 +246,7 @@ size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_
 		const struct transfer *transfer = analysis->transfers.items[i];
 		if (!transfer || !wants_detail(transfer, analysis->now_ns))
 			continue;
-		const struct communicator *communicator = transfer->slowest.communicator;
+		const struct communicator *communicator = transfer->communicator;
 		for (uint32_t k = 0; k < communicator->member_count; k++, count++)
 			if (count < room)
 				details[count] = (struct analysis_detail){ communicator->members[k].process->id,
@@ -240,7 +259,7 @@ static void close_finding(struct analysis *analysis, struct transfer *transfer, 
 {
 	if (!transfer->open)
 		return;
-	findings_close(&analysis->findings, RW_KIND_SLOWDOWN, transfer->slowest.communicator->index, now_ns);
+	findings_close(&analysis->findings, RW_KIND_SLOWDOWN, transfer->communicator->index, now_ns);
 	transfer->open = false;
 	transfer->decided_ns = 0;
 }

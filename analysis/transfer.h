@@ -35,12 +35,18 @@ struct transfer_step {
 	uint64_t step, ns;
 };
 
+/* The slowest operation of one step. */
+struct transfer_slowest {
+	uint64_t step, ns;         /* 0 ns: none whose duration is known */
+	struct instance instance;  /* without its operations */
+	enum kernels_state kernels; /* what its kernels did all that time */
+};
+
 /* One communicator under observation. */
 struct transfer {
+	const struct communicator *communicator;
 	struct transfer_step steps[TRANSFER_STEPS]; /* by step % TRANSFER_STEPS */
-	struct instance slowest;                    /* of the latest step, without its operations */
-	uint64_t slowest_ns;
-	enum kernels_state kernels;                 /* of the slowest: what its kernels did all that time */
+	struct transfer_slowest slowest[2];         /* by step % 2: of the newest step, which goes on, and of the one before */
 	uint64_t newest, judged; /* steps; 0 none */
 	uint64_t usual_ns;       /* per step before the change; frozen while slow */
 	uint64_t since_step;     /* 0 = not slow */
@@ -66,9 +72,9 @@ int transfer_add_network(struct transfers *transfers, const struct communicator 
 size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
 /* Opens, updates and closes findings. */
 void transfer_tick(struct analysis *analysis, uint64_t now_ns);
-/* A record of it; took_ns: what its operations take a step. NULL on lack of memory. */
-struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
-			       uint64_t step_ns);
+/* A record of it; slowest: of the latest judged step; took_ns: what the operations of that step take. NULL on lack of memory. */
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, const struct transfer_slowest *slowest,
+			       uint64_t took_ns, uint64_t step_ns);
 /* Of a communicator that has ended; false: a finding about it is open. */
 bool transfers_drop(struct transfers *transfers, uint32_t communicator);
 void transfers_free(struct transfers *transfers);

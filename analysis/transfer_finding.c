@@ -11,7 +11,7 @@
 /* Ranks of the finding: who has to do with the network that is slow, else all of the communicator. */
 static struct record *new_record(const struct analysis *analysis, const struct transfer *transfer)
 {
-	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct communicator *communicator = transfer->communicator;
 	const struct network_answer *answer = &transfer->answer;
 	uint32_t count = answer->members ? answer->member_count : communicator->member_count;
 	enum rw_scope scope = answer->members ? answer->scope : RW_SCOPE_JOB;
@@ -25,15 +25,16 @@ static struct record *new_record(const struct analysis *analysis, const struct t
 	return record;
 }
 
-static void set_late(struct record *record, const struct transfer *transfer, uint64_t more_ns, uint64_t step_ns)
+static void set_late(struct record *record, const struct transfer *transfer, const struct transfer_slowest *slowest, uint64_t more_ns,
+		     uint64_t step_ns)
 {
 	struct rw_finding *finding = &record->finding;
 	finding->late.present = true;
 	finding->late.kind = RW_LATE_TRANSFER;
-	finding->late.by_ms = (double)transfer->slowest_ns / 1e6;
+	finding->late.by_ms = (double)slowest->ns / 1e6;
 	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
 	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
-	finding->late.since_step = instance_told_step(&transfer->slowest, transfer->since_step);
+	finding->late.since_step = instance_told_step(&slowest->instance, transfer->since_step);
 }
 
 static void set_cause(struct record *record, const struct network_answer *answer, double waits_ms)
@@ -55,7 +56,7 @@ static void set_cause(struct record *record, const struct network_answer *answer
 /* The others, who wait for those. */
 static int set_victims(struct record *record, const struct analysis *analysis, const struct transfer *transfer)
 {
-	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct communicator *communicator = transfer->communicator;
 	const struct network_answer *answer = &transfer->answer;
 	uint32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks)), count = 0;
 	if (!ranks)
@@ -73,7 +74,7 @@ static int set_victims(struct record *record, const struct analysis *analysis, c
 
 static struct text_end end_of(const struct analysis *analysis, const struct transfer *transfer, uint32_t member)
 {
-	const struct member *seen = &transfer->slowest.communicator->members[member];
+	const struct member *seen = &transfer->communicator->members[member];
 	return (struct text_end){ analysis->job.ranks[seen->rank].world, seen->process->host_name };
 }
 
@@ -104,7 +105,7 @@ static void doubt(struct record *record)
 }
 
 /* Where no network is between the ranks. */
-static void set_within_host(struct record *record, const struct transfer *transfer)
+static void set_within_host(struct record *record, enum kernels_state kernels)
 {
 	static const char *const advice[] = {
 		[KERNELS_UNKNOWN] = ("start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; check the links between "
@@ -113,20 +114,20 @@ static void set_within_host(struct record *record, const struct transfer *transf
 		[KERNELS_WAITED] = "check what runs on these GPUs beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority",
 	};
 
-	record->finding.confidence = transfer->kernels == KERNELS_RAN ? RW_LIKELY : RW_INCONCLUSIVE;
-	record->finding.advice = advice[transfer->kernels];
-	if (transfer->kernels == KERNELS_UNKNOWN)
+	record->finding.confidence = kernels == KERNELS_RAN ? RW_LIKELY : RW_INCONCLUSIVE;
+	record->finding.advice = advice[kernels];
+	if (kernels == KERNELS_UNKNOWN)
 		miss_kernels(record);
-	else if (transfer->kernels == KERNELS_RAN)
+	else if (kernels == KERNELS_RAN)
 		record_add_missing(record, "which link between the GPUs it is");
 	else
 		record_add_missing(record, "which kernels fill the GPUs on which NCCL's kernels wait for room");
 }
 
-struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, uint64_t took_ns,
-			       uint64_t step_ns)
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, const struct transfer_slowest *slowest,
+			       uint64_t took_ns, uint64_t step_ns)
 {
-	const struct communicator *communicator = transfer->slowest.communicator;
+	const struct communicator *communicator = transfer->communicator;
 	const struct network_answer *answer = &transfer->answer;
 	struct record *record = new_record(analysis, transfer);
 	if (!record)
@@ -136,23 +137,23 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 	finding->severity = RW_WARNING;
 	finding->confidence = RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_GPU;
-	set_late(record, transfer, took_ns - transfer->usual_ns, step_ns);
+	set_late(record, transfer, slowest, took_ns - transfer->usual_ns, step_ns);
 	if (answer->members)
 		set_cause(record, answer, answer->share * (double)took_ns / 1e6);
 	else if (communicator->hosts > 1)
 		say_nobody(record, answer);
-	if (!answer->members && communicator->hosts > 1 && transfer->kernels == KERNELS_UNKNOWN)
+	if (!answer->members && communicator->hosts > 1 && slowest->kernels == KERNELS_UNKNOWN)
 		miss_kernels(record);
-	record_set_operation(record, &analysis->job, &transfer->slowest, RW_PHASE_RUNNING);
+	record_set_operation(record, &analysis->job, &slowest->instance, RW_PHASE_RUNNING);
 	record_set_watchdog(record, communicator->members[0].process, true, analysis->stragglers.longest_wait_ns);
 	if (answer->members && set_victims(record, analysis, transfer)) {
 		record_free(record);
 		return NULL;
 	}
-	bool transfers = communicator->hosts > 1 || transfer->kernels == KERNELS_RAN;
+	bool transfers = communicator->hosts > 1 || slowest->kernels == KERNELS_RAN;
 	text_transfer(record, transfers ? "transfers" : "operations", (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
 	if (communicator->hosts == 1)
-		set_within_host(record, transfer);
+		set_within_host(record, slowest->kernels);
 	if (!answer->members && job_unseen(communicator) > 0)
 		doubt(record);
 	if (answer->members)

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "analysis/transfer.h"
 #include "played.h"
 #include "seeds.h"
 
@@ -29,6 +30,20 @@ Test(transfer, slower_operations_between_hosts_while_nobody_is_late_are_told_as_
 	for (size_t i = 0; i < run.count; i++)
 		cr_expect_eq(run.findings[i].kind, RW_KIND_SLOWDOWN, "%s", run.findings[i].text);
 	end(&run);
+}
+
+/* Three slow steps open it when the fourth has begun, of which only the first operation may be known then. */
+Test(transfer, the_slowest_operation_is_one_of_the_last_whole_step)
+{
+	for (unsigned seed = 0; seed < 8; seed++) {
+		struct history_job job = two_hosts;
+		job.seed = seed;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
+		struct played run = play(&job);
+		cr_assert_gt(run.count, 0);
+		cr_expect_eq(run.findings[0].step, run.findings[0].since_step + TRANSFER_IN_A_ROW - 1, "seed %u: step %ld", seed, run.findings[0].step);
+		end(&run);
+	}
 }
 
 /* From here, a rank of another host that comes late looks the same. */

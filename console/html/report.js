@@ -27,7 +27,7 @@ function factsOf(finding) {
 		["host", where?.host], ["process", where?.pid ? `pid ${where.pid}` : null], ["GPU", where?.pci],
 		["operation", operation ? `${operation.function} #${operation.sequence}` : null],
 		["on", operation?.comm_name ? `${operation.comm_name}${operation.comm_size ? `, ${plural(operation.comm_size, "rank")}` : ""}` : null],
-		["step", operation?.step], ["late by", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
+		["step", operation?.step], [late?.kind === "transfer" ? "took" : "late by", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
 		["costs", late?.lost_share > 0 ? `${late.at_least ? "at least " : ""}${percent(late.lost_share)} of the step time` : null],
 		["waiting", waiting && waiting.length > 44 ? plural(late.waiting.length, "rank") : waiting],
 		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],

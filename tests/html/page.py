@@ -262,6 +262,14 @@ def check_first_screen(page, name, path):
     check(page.run("[...document.querySelectorAll('canvas')].every(one => one.width > 100 && one.getAttribute('aria-label'))"), "every drawing is drawn, and has a name")
 
 
+def check_phone(page, path):
+    """Tables scroll in their part; the page does not, and no row becomes a column of single letters."""
+    show(page, path, width=390, height=844)
+    check(page.run("document.documentElement.scrollWidth") == 390, f"{path.name}: nothing is wider than a phone: {page.run('document.documentElement.scrollWidth')}")
+    tallest = page.run("Math.max(0, ...[...document.querySelectorAll('.list tr')].map(row => row.getBoundingClientRect().height))")
+    check(tallest < 120, f"no row of a table is taller than a few lines: {tallest:.0f}")
+
+
 def tip(page):
     return page.run("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent")
 
@@ -385,6 +393,8 @@ def main():
                 check_first_screen(page, name, pages[name])
             check_without_finding(page, directory)
             check_hover_and_keys(page, pages["never"])
+            check_phone(page, pages["nan-mesh"])
+            check_phone(page, pages["never"])
             check_themes(page, pages["never"])
             check_markup(page, pages["markup"])
             check_large(page, pages["large"])

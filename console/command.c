@@ -126,8 +126,10 @@ void command_print_overview(FILE *out)
 		fprintf(out, "  %-9s %s\n", (*command)->name, (*command)->summary);
 	fputs("\nStart with:\n"
 	      "  rankwatch run -- torchrun --nproc-per-node 8 train.py\n"
+	      "  rankwatch top             the job while it runs\n"
+	      "  rankwatch report          the job that has just died: who it was, and what was in flight\n"
 	      "  rankwatch doctor          what works on this machine, and what is missing\n"
 	      "  rankwatch help straggler  what a finding of this kind means, and what to do first\n"
-	      "\n\"rankwatch help COMMAND\" tells more. Exit status: 0 done, 1 failed, 2 misuse.\n",
+	      "\n\"rankwatch help COMMAND\" says more. Exit status: 0 done, 1 failed, 2 misuse.\n",
 	      out);
 }

@@ -195,7 +195,8 @@ static int run(const struct command *command, int argc, char **argv)
 		foreign_line(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s", demo.findings,
 			     demo.job);
 	else if (!error && status != SKIPPED)
-		fputs("  removed   these black boxes; --keep keeps them for \"rankwatch report\"\n", stderr);
+		fprintf(stderr, "  removed   the black boxes that are named above; \"rankwatch demo %s --keep\" keeps them for report, trace and top\n",
+			options.scenario->name);
 	demo_run_close(&demo, options.keep);
 	return status;
 }

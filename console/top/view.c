@@ -141,6 +141,7 @@ static void draw_keys(const struct view_drawing *drawing)
 	struct canvas *canvas = drawing->canvas;
 	const struct view *view = drawing->view;
 	int row = canvas->height - 1, column = 0;
+	bool narrow = canvas->width < 76; /* without names of views there is room for the keys that lead out */
 
 	canvas_style_row(canvas, row, STYLE_BAR);
 	if (view->searching) {
@@ -149,8 +150,8 @@ static void draw_keys(const struct view_drawing *drawing)
 		return;
 	}
 	for (int i = 0; i < view_count(drawing->model); i++)
-		column = canvas_print(canvas, row, column, i == (int)view->kind ? STYLE_CHOSEN : STYLE_BAR, " %d %s ", i + 1,
-				      views[i].name);
+		column = canvas_print(canvas, row, column, i == (int)view->kind ? STYLE_CHOSEN : STYLE_BAR, " %d%s%s ",
+				      i + 1, narrow ? "" : " ", narrow ? "" : views[i].name);
 	if (*view->search)
 		column = canvas_print(canvas, row, column, STYLE_WARN, " /%s ", view->search);
 	canvas_text(canvas, row, column, STYLE_BAR,

@@ -30,7 +30,7 @@ import trace_viewer  # noqa: E402
 # name, what is at the top of the picture, its height, in dark
 PICTURES = {
     "never": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("event", "#around", 600, True)),
-    "io-rank0": (("first", "#verdict", 900, True), ("first-light", "#verdict", 900, False), ("event", "#around", 600, False)),
+    "io-rank0": (("first", "#verdict", 860, True), ("first-light", "#verdict", 860, False), ("event", "#around", 600, False)),
     "nan-mesh": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("values", "#values", 860, True)),
     "large": (("first", "#verdict", 860, False), ("ranks", "#ranks", 760, True)),
 }

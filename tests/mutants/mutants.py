@@ -38,7 +38,7 @@ ROOMS = ("plugin", "blackbox", "feed", "analysis")
 LEFT_OUT = ("check_header.c", "check_headers.c")  # assertions about headers, no code
 EQUIVALENT = HERE / "equivalent"
 FOUND_LEAST = 0.9
-SUITES = {"unit", "abi", "preload", "tapes"}
+SUITES = {"unit", "abi", "preload", "tapes", "stress"}  # "unit" has the kept corpora of the fuzzers
 SANITIZED = {"unit", "abi"}  # of these, what scripts/sanitized plays
 # These ask what the build is like, and need another one, or a browser.
 NOT_HERE = ("hardened", "pages in a browser", "callbacks take no more instructions than they did")

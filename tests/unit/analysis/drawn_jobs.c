@@ -21,4 +21,5 @@ void drawn_play(unsigned int number)
 
 	suite_play(&draw, &course, not_heard, NULL, &account);
 	free(course.noise);
+	free(course.differences);
 }

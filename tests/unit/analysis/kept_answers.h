@@ -11,6 +11,7 @@
 /* While kept_compare() plays. `all`: of one job, of which a number is kept; `answers`: kept word for word. */
 extern struct kept {
 	FILE *all, *answers;
+	bool without_repeats; /* an update that says the same words as the finding before it is only in `all` */
 } kept;
 
 /* One finding, as it is told: in words, and all its keys. */

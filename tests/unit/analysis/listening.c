@@ -18,6 +18,7 @@ void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns);
 void __wrap_analysis_free(struct analysis *analysis);
 
 const struct surroundings *listening_around;
+bool listening_post_mortem;
 
 static struct {
 	analysis_emit *emit;
@@ -38,7 +39,7 @@ struct analysis *__wrap_analysis_new(bool post_mortem, analysis_emit *emit, void
 	listening.emit = emit;
 	listening.argument = argument;
 	listening.ticks = 0;
-	return __real_analysis_new(post_mortem, hear, NULL);
+	return __real_analysis_new(post_mortem || listening_post_mortem, hear, NULL);
 }
 
 void __wrap_analysis_tick(struct analysis *analysis, uint64_t now_ns)

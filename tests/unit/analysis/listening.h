@@ -6,9 +6,13 @@
 #ifndef TESTS_UNIT_ANALYSIS_LISTENING_H
 #define TESTS_UNIT_ANALYSIS_LISTENING_H
 
+#include <stdbool.h>
+
 #include "surroundings.h"
 
 /* What else is seen at each tick; NULL (at first): nothing. */
 extern const struct surroundings *listening_around;
+/* The next analyses are those of `rankwatch report`, whatever the job asks for: boxes that are read after their job. */
+extern bool listening_post_mortem;
 
 #endif

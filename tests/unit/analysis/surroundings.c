@@ -8,6 +8,16 @@ enum { LOOK_MS = 500, FIRST_PROCESS = 100, FIRST_PID = 4711, FIRST_BUS = 0x10 };
 
 static const int64_t gib = INT64_C(1) << 30;
 
+static int pid_of(const struct surroundings *around, int rank)
+{
+	return (around->first_pid ? around->first_pid : FIRST_PID) + rank;
+}
+
+static int bus_of(const struct surroundings *around, int rank)
+{
+	return (around->first_bus ? around->first_bus : FIRST_BUS) + rank;
+}
+
 /* The same for each job, kind, rank and look. */
 static uint32_t drawn(const struct surroundings *around, uint32_t kind, int rank, uint64_t look)
 {
@@ -55,16 +65,16 @@ static void show_gpu(const struct surroundings *around, struct analysis *analysi
 		.needs_reset = sick && around->number % 16 == 2,
 	};
 
-	snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", FIRST_BUS + rank);
+	snprintf(state.pci, sizeof(state.pci), "00000000:%02X:00.0", bus_of(around, rank));
 	analysis_add_gpu_state(analysis, &state);
 	static const uint32_t xids[] = { 13, 31, 48, 63, 64, 74, 79, 94, 95, 119, 43, 154 };
 	if (!sick || drawn(around, 2, rank, look) % 9)
 		return;
 	struct analysis_gpu_event event = { .source = look % 2 ? ANALYSIS_GPU_NVML : ANALYSIS_GPU_KERNEL_LOG, .at_ns = state.at_ns,
-					    .xid = xids[(around->number + look / 20) % 12], .pid = look % 3 ? FIRST_PID + rank : -1,
+					    .xid = xids[(around->number + look / 20) % 12], .pid = look % 3 ? pid_of(around, rank) : -1,
 					    .text = "the driver's words" };
 
-	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", FIRST_BUS + rank);
+	snprintf(event.pci, sizeof(event.pci), "0000:%02x:00", bus_of(around, rank));
 	analysis_add_gpu_event(analysis, &event);
 }
 
@@ -131,7 +141,7 @@ static void show_wait(const struct surroundings *around, struct analysis *analys
 	static const char *const paths[] = { "/data/a.log", "/dev/nvidia0", "socket:[1]", "", "/mnt/nfs/x", "pipe:[3]" };
 	uint32_t what = drawn(around, 6, rank, look);
 	struct analysis_wait wait = { .process = FIRST_PROCESS + (uint32_t)rank, .kind = what % 4, .level = (enum rw_level)(1 + what / 4 % 4),
-				      .tid = what / 16 % 3 ? 4711 + (uint32_t)rank : 2000, .start_ns = (uint64_t)((ms - 5 * (what % 97)) * 1e6),
+				      .tid = what / 16 % 3 ? (uint32_t)pid_of(around, rank) : 2000, .start_ns = (uint64_t)((ms - 5 * (what % 97)) * 1e6),
 				      .end_ns = (uint64_t)(ms * 1e6), .blocked_ns = (what % 97) * 2000000, .run_queue_ns = what % 61 * 1000000,
 				      .longest_ns = what % 7 * 1000000, .cpu_ns = look * 1000000 * (what % 5), .state = "RSDTtZ"[what / 64 % 6],
 				      .system_call = (int32_t)(what / 128 % 300) - 2, .fd = (int32_t)(what % 9) - 1, .device = what % 2 ? 0x700003 : 0,
@@ -162,7 +172,7 @@ static void show_calls(const struct surroundings *around, struct analysis *analy
 	if (look % 10 == 0)
 		analysis_add_loss(analysis, now_ns - 300000000, now_ns, 1 + look % 5);
 	if (look % 30 == 0 && around->number % 3 == 0)
-		analysis_add_oom_kill(analysis, FIRST_PID + around->sick, now_ns);
+		analysis_add_oom_kill(analysis, pid_of(around, around->sick), now_ns);
 	analysis_set_heartbeat(analysis, sick, now_ns);
 }
 

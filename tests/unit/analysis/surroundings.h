@@ -11,6 +11,7 @@ struct surroundings {
 	int ranks;
 	int sick;	       /* its GPU, port and threads are those that something is wrong with … */
 	double from_ms, to_ms; /* … in this time */
+	int first_pid, first_bus; /* of rank 0's process, and of its GPU on the PCI bus; 0: those of a history's job */
 };
 
 /* As of the collector's look at this time. */

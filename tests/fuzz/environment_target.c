@@ -14,6 +14,7 @@
 #include "plugin/chain/library.h"
 #include "plugin/guest/config.h"
 #include "plugin/recording/environment.h"
+#include "tests/fuzz/told.h"
 
 enum { TEXT = 4096, LINES = 64, RANKS = 4 };
 
@@ -54,6 +55,17 @@ static void tell(void *argument, const char *line)
 	(void)argument;
 	if (!*line)
 		abort();
+	told_text(line);
+}
+
+static void tell_config(const struct config *config)
+{
+	const uint64_t values[] = { config->on, config->gpu_time, config->kernelch, config->quiet, config->preload, config->scan,
+				    config->on_nan, config->budget_ppm, config->graphs, config->budget_given, config->history_bytes };
+
+	told(values, sizeof(values));
+	told(config->uint8_as, sizeof(config->uint8_as));
+	told_text(config->directory);
 }
 
 static void read_config(struct environment *environment)
@@ -61,13 +73,27 @@ static void read_config(struct environment *environment)
 	struct config config;
 
 	config_read(&config, get, environment->lines, tell, environment);
-	chain_library_is_named(get(environment, "RANKWATCH_CHAIN"));
+	tell_config(&config);
+	told_value(chain_library_is_named(get(environment, "RANKWATCH_CHAIN")));
 	if (config.on > 1 || config.gpu_time > CONFIG_GPU_TIME_OFF || config.scan > CONFIG_SCAN_OFF ||
 	    config.on_nan > CONFIG_ON_NAN_ABORT || config.budget_ppm > 1000000)
 		abort();
 	for (size_t i = 0; i < RW_FUNCTION_COUNT; i++)
 		if (config.uint8_as[i] >= RW_DTYPE_COUNT)
 			abort();
+}
+
+/* Without the host, which has the machine's name where the environment has none. */
+static void tell_identity(const struct identity *identity)
+{
+	const int64_t values[] = { identity->world_rank, identity->world_size, identity->local_rank, identity->local_size, identity->generation,
+				   (int64_t)identity->watchdog_ms, (int64_t)identity->watchdog_init_ms };
+
+	told(values, sizeof(values));
+	told_text(identity->rank_from);
+	told_text(identity->job);
+	told_text(identity->job_from);
+	told_text(identity->watchdog_from);
 }
 
 /* The input's lines are arguments, too. */
@@ -81,7 +107,9 @@ static void read_identity(struct environment *environment)
 	memcpy(command_line, program, used);
 	memcpy(command_line + used, environment->text, TEXT);
 	identity_read(&identity, get, environment, RANKS, command_line, used + strnlen(environment->text, TEXT));
+	tell_identity(&identity);
 	identity_read(&identity, get, environment, 0, command_line, used);
+	tell_identity(&identity);
 	if (!TERMINATED(identity.host) || !TERMINATED(identity.job) || !identity.job[0] ||
 	    !TERMINATED(identity.rank_from) || !TERMINATED(identity.watchdog_from) || identity.world_rank < -1)
 		abort();
@@ -97,6 +125,7 @@ static void check_flight(void *argument, const struct analysis_flight *flight)
 	(void)argument;
 	if (!flight->comm_name[0])
 		abort();
+	told_text(flight->comm_name);
 }
 
 /* Every second rank of 2 * RANKS, so that a mesh has something to name. */
@@ -127,6 +156,7 @@ static void name_communicator(struct environment *environment)
 	environment_keep(environment->lines, box.environment, sizeof(box.environment));
 	if (!analysis || !TERMINATED(box.environment))
 		abort();
+	told(box.environment, sizeof(box.environment));
 	for (int32_t rank = 0; rank < RANKS; rank++)
 		add_rank(analysis, &box, rank);
 	analysis_visit_flights(analysis, check_flight, NULL);

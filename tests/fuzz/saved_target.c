@@ -17,11 +17,12 @@
 #include <zlib.h>
 
 #include "blackbox/saved.h"
+#include "tests/fuzz/told.h"
 
 #define FIRST  "first" BOX_SAVED_SUFFIX
 #define SECOND "second" BOX_SAVED_SUFFIX
 
-enum { SAVED_AGAIN_MAX = 1 << 20 /* the largest boxes take a second each */ };
+enum { SAVED_AGAIN_MAX = 1 << 20 /* the largest boxes take a second each */, TOLD = 64 };
 
 static char directory[] = "/dev/shm/rankwatch-fuzz-XXXXXX";
 static int directory_fd = -1;
@@ -60,7 +61,38 @@ static int open_box(struct box_reader *reader, const char *name)
 
 	if (err && (strncmp(why, name, strlen(name)) || why[strlen(name)] != ':' || reader->fd != -1))
 		abort();
+	told_text(why);
 	return err;
+}
+
+/* The header, the first entries of each table and the first slots. */
+static void tell_box(const struct box_reader *reader)
+{
+	static struct rw_communicator communicators[TOLD];
+	static struct rw_gpu_progress progress[TOLD];
+	static struct rw_wait waits[TOLD];
+	static struct rw_operation slots[TOLD];
+	enum box_slot states[TOLD];
+	int count;
+
+	told(&reader->header, sizeof(reader->header));
+	count = box_reader_communicators(reader, 0, TOLD, communicators);
+	told_value((uint64_t)count);
+	told(communicators, count > 0 ? (size_t)count * sizeof(*communicators) : 0);
+	count = box_reader_progress(reader, 0, TOLD, progress);
+	told_value((uint64_t)count);
+	told(progress, count > 0 ? (size_t)count * sizeof(*progress) : 0);
+	count = box_reader_waits(reader, 0, TOLD, waits);
+	told_value((uint64_t)count);
+	told(waits, count > 0 ? (size_t)count * sizeof(*waits) : 0);
+	uint32_t room = reader->header.ring_slots < TOLD ? reader->header.ring_slots : TOLD;
+
+	count = box_reader_operations(reader, 0, room, slots, states);
+	told_value((uint64_t)count);
+	for (int i = 0; i < count; i++) {
+		told_value(states[i]);
+		told(&slots[i], states[i] == BOX_SLOT_OK || states[i] == BOX_SLOT_OLDER ? sizeof(slots[i]) : 0);
+	}
 }
 
 static void save_again(struct box_reader *reader)
@@ -71,6 +103,7 @@ static void save_again(struct box_reader *reader)
 	if (box_save(reader, directory_fd, SECOND, why) || open_box(&again, SECOND) ||
 	    again.header.total_size != reader->header.total_size || again.header.head != reader->header.head)
 		abort();
+	tell_box(&again);
 	box_reader_close(&again);
 }
 
@@ -85,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_file(data + 1, size - 1, data[0] & 1 ? "wb1" : "wbT");
 	if (open_box(&reader, FIRST))
 		return 0;
+	tell_box(&reader);
 	if (reader.header.total_size <= SAVED_AGAIN_MAX)
 		save_again(&reader);
 	box_reader_close(&reader);

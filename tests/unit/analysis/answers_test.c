@@ -347,3 +347,14 @@ Test(answers, about_jobs_at_limits)
 		cr_skip_test("too many operations for a sanitizer");
 	kept_compare("limits", play_at_limits);
 }
+
+static bool play_with_losses(unsigned int number)
+{
+	fprintf(kept.answers, "  %lu operations\n", loose_play(LOOSE_WITH_LOSSES + number));
+	return number + 1 < 88;
+}
+
+Test(answers, about_jobs_of_which_calls_are_not_seen)
+{
+	kept_compare("losses", play_with_losses);
+}

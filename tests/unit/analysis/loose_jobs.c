@@ -83,6 +83,7 @@ struct loose {
 	struct call pattern[MOST_CALLS + END_CALLS];
 	enum wrong wrong;
 	int who, since, until, every;
+	int loses, sees_from; /* the rank whose calls are not all seen, and from which step on they are */
 	double late_ms, slow_ms;
 	double host_ms[MOST_RANKS], gpu_ms[MOST_RANKS], end_ms;
 	bool bad[MOST_RANKS];
@@ -369,6 +370,12 @@ static bool goes_wrong(struct loose *loose, int rank, int step, int nth, struct 
 	return isfinite(loose->host_ms[rank]) && !(is_wrong(loose, WRONG_LEFT_OUT, rank) && now);
 }
 
+/* It was made, and nobody sees it. */
+static bool is_lost(struct loose *loose, int rank, int step)
+{
+	return rank == loose->loses && (step < loose->sees_from || !drawn(loose, 50));
+}
+
 static void play_call(struct loose *loose, int step, int nth)
 {
 	const struct call *call = &loose->pattern[nth];
@@ -399,7 +406,8 @@ static void play_call(struct loose *loose, int step, int nth)
 		slots[rank].known = 0;
 		if (scanned && isfinite(start_ms))
 			scan(loose, call, rank, step, spoilt, &slots[rank]);
-		tell_stages(loose, &own[rank], rank, slots[rank], arrivals[rank], start_ms + unit_ms);
+		if (!is_lost(loose, rank, step))
+			tell_stages(loose, &own[rank], rank, slots[rank], arrivals[rank], start_ms + unit_ms);
 		loose->gpu_ms[rank] = fmax(loose->gpu_ms[rank], start_ms + unit_ms);
 		loose->host_ms[rank] += unit_ms;
 	}
@@ -604,8 +612,13 @@ static void draw(struct loose *loose, unsigned int number)
 	loose->slow_ms = 100;
 	draw_communicators(loose);
 	draw_pattern(loose);
-	if (number >= LOOSE_AT_LIMITS)
+	loose->loses = -1;
+	if (number >= LOOSE_WITH_LOSSES) {
+		loose->loses = (int)drawn(loose, (uint64_t)loose->ranks);
+		loose->sees_from = drawn(loose, 3) ? 0 : 4;
+	} else if (number >= LOOSE_AT_LIMITS) {
 		draw_limits(loose);
+	}
 	if (loose->wrong == WRONG_NAN || loose->wrong == WRONG_GROWS || loose->wrong == WRONG_BIT)
 		loose->number |= 3; /* is scanned */
 }

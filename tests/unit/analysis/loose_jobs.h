@@ -10,6 +10,8 @@
 /* Jobs from this number on are late, slow and silent by what the analysis has as limits, or a nanosecond more or less, in every step or
  * in some, for good or for a while. */
 enum { LOOSE_AT_LIMITS = 10000 };
+/* Of the jobs from this number on one rank's calls are seen from some step on only, and now and then one is lost. */
+enum { LOOSE_WITH_LOSSES = 20000 };
 
 /* The same job for the same number; `analysis_new` to `analysis_free`. Returns how many operations were told. */
 unsigned long loose_play(unsigned int number);

@@ -73,14 +73,17 @@ void shown_now(FILE *out, const struct analysis *analysis)
 	int32_t absentees[8];
 	size_t count = analysis_suspects(analysis, suspects, 8);
 
+	fprintf(out, "%zu suspects\n", count);
 	for (size_t i = 0; i < count && i < 8; i++)
 		fprintf(out, "suspect %u %u %lu\n", suspects[i].process, suspects[i].tid, suspects[i].since_ns);
 	count = analysis_wanted_details(analysis, details, 8);
+	fprintf(out, "%zu details\n", count);
 	for (size_t i = 0; i < count && i < 8; i++)
 		fprintf(out, "detail %u %lx\n", details[i].process, details[i].comm);
 	analysis_tell_deadline(analysis, &deadline);
 	fprintf(out, "deadline %lu %s %lu\n", deadline.timeout_ms, deadline.timeout_ms ? deadline.from : "", deadline.since_ns);
 	count = analysis_absentees(analysis, absentees, 8);
+	fprintf(out, "%zu absentees\n", count);
 	for (size_t i = 0; i < count && i < 8; i++)
 		fprintf(out, "absent %d\n", absentees[i]);
 	analysis_visit_ranks(analysis, show_rank, out);

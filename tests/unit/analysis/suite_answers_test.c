@@ -13,7 +13,7 @@
 #include "suite/play.h"
 #include "tests/sanitized.h"
 
-enum { REPORTED = 40, SURROUNDED = 60, LONGEST_S = 100, LONGEST_SPREAD_S = 260, PID = 10000, BUS = 8 };
+enum { REPORTED = 40, SURROUNDED = 60, NOISY = 120, LONGEST_S = 100, LONGEST_SPREAD_S = 260, PID = 10000, BUS = 8 };
 
 static double seconds_of(const struct suite_draw *draw)
 {
@@ -95,6 +95,21 @@ static bool play_surrounded(unsigned int number)
 	return number + 1 < SURROUNDED;
 }
 
+/* Late by about as much as noise that lasts: what tells one from the other decides. */
+static bool play_noisy(unsigned int number)
+{
+	static const enum suite_fault faults[] = { FAULT_EVERY_STEP, FAULT_FROM_START, FAULT_BLOCKS, FAULT_CREEP, FAULT_BY_TURNS, FAULT_ONE_IN, FAULT_TWO };
+	static const double noises[] = { 0.015, 0.03, 0.06, 0.1 }, lasts[] = { 0.8, 0.95, 0.5, 0.9, 0 }, late[] = { 0.4, 0.7, 1, 1.6, 2.5 };
+	struct suite_draw draw = find(2000000 + 1000 * number, faults[number % 7], number % 3 ? SHAPE_SHARDED : (enum suite_shape)(number / 3 % SHAPES), 8);
+
+	draw.noise = noises[number / 2 % 4];
+	draw.lasts = lasts[number % 5];
+	draw.noise_of_hosts = number % 9 == 8;
+	draw.ms *= late[number / 3 % 5] / draw.times;
+	play(&draw);
+	return number + 1 < NOISY;
+}
+
 static void compare(const char *name, bool play_one(unsigned int number))
 {
 	if (SANITIZED)
@@ -116,4 +131,9 @@ Test(suite_answers, about_jobs_that_are_read_afterwards)
 Test(suite_answers, about_jobs_on_machines_with_troubles)
 {
 	compare("suite-surrounded", play_surrounded);
+}
+
+Test(suite_answers, about_jobs_that_are_late_by_what_noise_is)
+{
+	compare("suite-noisy", play_noisy);
 }

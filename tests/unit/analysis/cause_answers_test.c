@@ -42,6 +42,16 @@ struct habit {
 	char state;
 };
 
+static const char *drawn_frame(void)
+{
+	static const char *const frames[] = { "ext4_sync_file", "nfs_wait_bit_killable", "futex_wait_queue", "do_nanosleep", "pipe_read",
+					      "anon_pipe_read", "unix_stream_read_generic", "tcp_recvmsg_locked", "ep_poll", "do_wait",
+					      "do_swap_page", "shrink_node", "balance_dirty_pages", "fuse_simple_request", "locks_lock_inode_wait",
+					      "do_signal_stop", "throttle_cfs_rq_work", "handle_mm_fault", "poll_schedule_timeout", "eventfd_read", "" };
+
+	return DRAWN(frames);
+}
+
 static struct habit drawn_habit(void)
 {
 	static const int32_t calls[] = { SYS_fsync, SYS_write, SYS_read, SYS_futex, SYS_futex, SYS_poll, SYS_epoll_wait, SYS_recvfrom, SYS_wait4,
@@ -50,16 +60,12 @@ static struct habit drawn_habit(void)
 	static const char *const paths[] = { "/data/log.0", "/mnt/nfs/x", "socket:[77]", "pipe:[12]", "anon_inode:[eventpoll]", "/dev/nvidia0",
 					     "/dev/nvidiactl", "/dev/nvidia-uvm", "/root/dev/nvidia1", "/dev/shm/x", "/dev/null", "", "" };
 	static const char *const systems[] = { "ext4", "nfs4", "sockfs", "pipefs", "anon_inodefs", "tmpfs", "devtmpfs", "fuse", "", "" };
-	static const char *const frames[] = { "ext4_sync_file", "nfs_wait_bit_killable", "futex_wait_queue", "do_nanosleep", "pipe_read",
-					      "anon_pipe_read", "unix_stream_read_generic", "tcp_recvmsg_locked", "ep_poll", "do_wait",
-					      "do_swap_page", "shrink_node", "balance_dirty_pages", "fuse_simple_request", "locks_lock_inode_wait",
-					      "do_signal_stop", "throttle_cfs_rq_work", "handle_mm_fault", "poll_schedule_timeout", "eventfd_read", "" };
 	struct habit habit;
 
 	habit.system_call = DRAWN(calls);
 	habit.path = DRAWN(paths);
 	habit.file_system = DRAWN(systems);
-	habit.frame = drawn(2) ? DRAWN(frames) : "";
+	habit.frame = drawn(2) ? drawn_frame() : "";
 	habit.state = "SSSSSSSSSDDRRTtZ"[drawn(16)];
 	return habit;
 }
@@ -87,7 +93,7 @@ static struct analysis_wait drawn_wait(const struct habit *habits, uint32_t nth,
 	snprintf(wait.wait_channel, sizeof(wait.wait_channel), "%s", DRAWN(channels));
 	if (*habit->frame) {
 		snprintf(wait.frames[0], sizeof(wait.frames[0]), "%s", habit->frame);
-		snprintf(wait.frames[1], sizeof(wait.frames[1]), "%s", drawn(2) ? "vfs_fsync_range" : "do_futex");
+		snprintf(wait.frames[1], sizeof(wait.frames[1]), "%s", drawn(2) ? "vfs_fsync_range" : drawn_frame());
 		wait.frame_count = 1 + (uint32_t)drawn(2);
 	}
 	if (drawn(3)) {

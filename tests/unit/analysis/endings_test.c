@@ -116,6 +116,20 @@ Test(endings, the_first_is_told_only_where_times_and_manners_leave_no_other)
 	}
 }
 
+/* A warning about another rank is open: that rank was late, and ended nothing. */
+Test(endings, a_warning_that_is_open_is_no_explanation)
+{
+	static const struct plan crash = { "crash", SIGSEGV, SIGABRT, 60, 55, 4, 0, true };
+	struct history_job job = eight;
+	struct history_finding last = { 0 };
+
+	job.steps = 60;
+	job.faults[0] = (struct history_fault){ FAULT_HOST, 1, .first_step = 8, .ms = 200, .evidence = EVIDENCE_SLEEP };
+	cr_assert_geq(play(&job, &crash, FIRST, in_step(&job, 50), &last), 2, "only %s", last.text);
+	cr_expect_eq(last.kind, RW_KIND_GONE, "%s", last.text);
+	cr_expect_eq(last.rank, FIRST, "%s", last.text);
+}
+
 /* How the others ended says who stands out of them only where there are several others. */
 Test(endings, of_two_that_end_alike_neither_stands_out)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/evidence.h"
 #include "analysis/view.h"
 #include "played.h"
 
@@ -89,6 +90,32 @@ Test(view, a_rank_shows_its_last_operations_and_what_its_threads_were_in)
 	cr_expect_eq(operations, 10);
 	cr_expect_eq(fsyncs, 1);
 	cr_expect_eq(nobodys, 0);
+	end(&run);
+}
+
+static void count_thread(void *argument, const struct analysis_thread_view *thread)
+{
+	size_t *threads = argument;
+
+	cr_expect_geq(thread->tid, 9000, "the newest first");
+	++*threads;
+}
+
+/* It has had more threads than any view shows. */
+Test(view, of_a_rank_with_many_threads_as_many_are_shown_as_are_kept)
+{
+	struct played run = play_late(5);
+	size_t threads = 0, three = 0;
+
+	for (uint32_t i = 0; i < EVIDENCE_THREADS + 6; i++) {
+		const struct analysis_wait wait = { .process = 105, .level = RW_LEVEL_EBPF, .tid = 9000 + i, .start_ns = UINT64_C(900000000000) + i,
+						    .end_ns = UINT64_C(900000001000) + i, .system_call = -1, .fd = -1, .state = 'S', .thread = "worker" };
+		cr_assert_eq(analysis_add_wait(run.analysis, &wait), 0);
+	}
+	analysis_visit_threads(run.analysis, 5, 2 * EVIDENCE_THREADS, count_thread, &threads);
+	analysis_visit_threads(run.analysis, 5, 3, count_thread, &three);
+	cr_expect_eq(threads, EVIDENCE_THREADS, "%zu", threads);
+	cr_expect_eq(three, 3, "%zu", three);
 	end(&run);
 }
 

@@ -191,12 +191,14 @@ Test(lanes, members_begin_with_nothing)
 		cr_expect_eq(lane_of(&compared)->watched.suspects[i].decided_ns, 0, "member %u", i);
 	}
 	double late = lane_of(&compared)->members[3].late;
+	size_t bytes = lanes_bytes(&compared.lanes, &compared.world);
 	cr_expect_gt(late, 400000);
 	compared.ranks = 6;
 	for (int i = 0; i < 3; i++)
 		cut(&compared, &same, &same, 0);
 	mallopt(M_PERTURB, 0);
 	cr_assert_eq(lane_of(&compared)->room, 6);
+	cr_expect_eq(lanes_bytes(&compared.lanes, &compared.world) - bytes, 2 * (sizeof(struct lane_member) + sizeof(struct suspect)));
 	cr_expect(is_late(&compared, 3));
 	cr_expect_gt(lane_of(&compared)->members[3].late, late / 2);
 	for (uint32_t i = 4; i < 6; i++) {

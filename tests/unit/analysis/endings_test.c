@@ -97,6 +97,8 @@ Test(endings, the_first_is_told_only_where_times_and_manners_leave_no_other)
 		{ "all killed, noticed late", SIGKILL, SIGKILL, 20, 0.1, 4, 100, false },
 		{ "killed one after the other", SIGKILL, SIGKILL, 50, 50, 4, 0, false },
 		{ "each catches the signal and fails in its own time", EXIT(1), EXIT(1), 50, 20, 4, 0, false },
+		{ "fails twice as long before the others as these are apart", EXIT(1), EXIT(1), 240, 20, 4, 0, true },
+		{ "fails a microsecond less before them", EXIT(1), EXIT(1), 239.999, 20, 4, 0, false },
 		{ "all come to their end", EXIT(0), EXIT(0), 50, 0, 4, 0, false },
 		{ "one fails at the end of the job", EXIT(1), EXIT(0), 50, 0, 4, 0, false },
 		{ "boxes alone, and nobody waits", NOT_SEEN, NOT_SEEN, 100, 0.5, 4, 0, false },

@@ -573,7 +573,10 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 		int32_t system_call;
 		const char *path, *waits_for; /* NULL: nobody is named */
 		enum rw_cause_class class_;
+		const char *frames[2];
 	} cases[] = {
+		{ SYS_recvfrom, "socket:[78]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET, { "wait_woken", "unix_stream_read_generic" } },
+		{ SYS_recvfrom, "socket:[78]", NULL, RW_CAUSE_SOCKET, { "wait_woken", "tcp_recvmsg_locked" } },
 		{ SYS_read, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
 		{ SYS_poll, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
 		{ SYS_wait4, "", "process 16793 \"pt_data_worker\"", RW_CAUSE_PROCESS },
@@ -586,6 +589,8 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 		struct analysis_wait wait =
 		    ended_by(16793, "pt_data_worker", cases[i].system_call, cases[i].path, 0, 900);
 
+		for (; wait.frame_count < 2 && cases[i].frames[wait.frame_count]; wait.frame_count++)
+			snprintf(wait.frames[wait.frame_count], sizeof(wait.frames[0]), "%s", cases[i].frames[wait.frame_count]);
 		see(&scene, &wait);
 		struct cause cause = find(&scene, 1000);
 		cr_expect_eq(cause.class_, cases[i].class_, "%zu: %d", i, cause.class_);

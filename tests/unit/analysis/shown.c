@@ -3,6 +3,8 @@
 
 #include "analysis/view.h"
 
+enum { SHOWN = 8 };
+
 void shown_stretch(void *argument, const struct analysis_stretch *stretch)
 {
 	FILE *out = argument;
@@ -67,25 +69,27 @@ static void show_flight(void *argument, const struct analysis_flight *flight)
 
 void shown_now(FILE *out, const struct analysis *analysis)
 {
-	struct analysis_suspect suspects[8];
-	struct analysis_detail details[8];
+	struct analysis_suspect suspects[SHOWN + 1] = { 0 };
+	struct analysis_detail details[SHOWN + 1] = { 0 };
 	struct analysis_deadline deadline;
-	int32_t absentees[8];
-	size_t count = analysis_suspects(analysis, suspects, 8);
+	int32_t absentees[SHOWN + 1] = { 0 };
+	size_t count = analysis_suspects(analysis, suspects, SHOWN);
 
 	fprintf(out, "%zu suspects\n", count);
-	for (size_t i = 0; i < count && i < 8; i++)
+	for (size_t i = 0; i < count && i < SHOWN; i++)
 		fprintf(out, "suspect %u %u %lu\n", suspects[i].process, suspects[i].tid, suspects[i].since_ns);
-	count = analysis_wanted_details(analysis, details, 8);
+	count = analysis_wanted_details(analysis, details, SHOWN);
 	fprintf(out, "%zu details\n", count);
-	for (size_t i = 0; i < count && i < 8; i++)
+	for (size_t i = 0; i < count && i < SHOWN; i++)
 		fprintf(out, "detail %u %lx\n", details[i].process, details[i].comm);
 	analysis_tell_deadline(analysis, &deadline);
 	fprintf(out, "deadline %lu %s %lu\n", deadline.timeout_ms, deadline.timeout_ms ? deadline.from : "", deadline.since_ns);
-	count = analysis_absentees(analysis, absentees, 8);
+	count = analysis_absentees(analysis, absentees, SHOWN);
 	fprintf(out, "%zu absentees\n", count);
-	for (size_t i = 0; i < count && i < 8; i++)
+	for (size_t i = 0; i < count && i < SHOWN; i++)
 		fprintf(out, "absent %d\n", absentees[i]);
+	if (suspects[SHOWN].since_ns || details[SHOWN].comm || absentees[SHOWN])
+		fprintf(out, "more is written than there is room for\n");
 	analysis_visit_ranks(analysis, show_rank, out);
 	analysis_visit_communicators(analysis, show_communicator, out);
 	analysis_visit_flights(analysis, show_flight, out);

@@ -451,6 +451,17 @@ Test(port_evidence, a_box_that_lies_is_refused_and_there_is_an_end_to_what_is_re
 	cr_expect_eq(taken.count, RW_PORT_SHOWINGS);
 	for (uint32_t i = 0; i < taken.count; i++)
 		cr_expect_geq(taken.showings[i].since_ns, 1000 + 3 * PORTS_SHOWN - RW_PORT_SHOWINGS, "the latest");
+	/* The largest that any number may be. */
+	struct rw_ports largest = { .version = RW_PORTS_VERSION, .count = 1, .showings = { sound } };
+
+	largest.showings[0].since_ns = largest.showings[0].to_ns = UINT64_MAX / 2;
+	largest.showings[0].number = INT32_MAX;
+	cr_expect_eq(port_record_put(run->analysis, PROCESS, &largest), 0);
+	largest.showings[0].since_ns++;
+	cr_expect_lt(port_record_put(run->analysis, PROCESS, &largest), 0);
+	largest.showings[0].since_ns--;
+	largest.showings[0].to_ns++;
+	cr_expect_lt(port_record_put(run->analysis, PROCESS, &largest), 0);
 	end(run);
 }
 

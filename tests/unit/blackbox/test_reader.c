@@ -121,6 +121,7 @@ Test(reader, communicators_and_progress_are_read_and_the_room_is_respected)
 	writer.communicators[1].id = 42;
 	writer.communicators[1].created_ns = 7;
 	writer.gpu[1].gpu_done = 9;
+	writer.gpu[RW_BOX_COMMS - 1].gpu_done = 77;
 	fixture_open(&reader, &writer);
 	cr_assert_eq(box_reader_communicators(&reader, 0, 4, communicators), 4);
 	cr_expect_eq(communicators[0].created_ns, 0);
@@ -129,6 +130,9 @@ Test(reader, communicators_and_progress_are_read_and_the_room_is_respected)
 	cr_assert_eq(box_reader_progress(&reader, 0, 4, progress), 4);
 	cr_expect_eq(progress[1].gpu_done, 9);
 	cr_expect_eq(box_reader_progress(&reader, RW_BOX_COMMS - 1, 4, progress), 1);
+	cr_expect_eq(progress[0].gpu_done, 77, "the entry that was asked for");
+	cr_expect_eq(box_reader_communicators(&reader, 1, 1, communicators), 1);
+	cr_expect_eq(communicators[0].id, 42);
 	cr_expect_eq(box_reader_communicators(&reader, RW_BOX_COMMS, 4, communicators), 0);
 }
 

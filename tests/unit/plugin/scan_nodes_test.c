@@ -35,6 +35,17 @@ static bool read_result(struct scan_replay *replay, struct scan_node_segment *se
 	return scan_nodes_read(&nodes, replay, segment, &lost);
 }
 
+/* Nodes and their scratch, one behind the other. */
+Test(scan_nodes, lie_in_the_memory_of_the_device, .init = setup)
+{
+	uint64_t device = 1 << 20, first = (uintptr_t)nodes.replays.node, end = device + scan_nodes_device_size();
+
+	cr_expect(first > device && first % 64 == 0, "behind the counter of what was written");
+	cr_expect_geq(nodes.scratch, first + SCAN_NODES * sizeof(struct scan_node));
+	cr_expect_lt(nodes.scratch, end);
+	cr_expect_eq((uintptr_t)nodes.replays.written, device);
+}
+
 Test(scan_nodes, results_are_read_in_the_order_in_which_they_took_their_places, .init = setup)
 {
 	struct scan_replay replay;

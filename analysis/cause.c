@@ -68,6 +68,8 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 static const char in_files_meanwhile[] = "which thread ends that wait: it was not observed; the thread that used files meanwhile is assumed";
 static const char waker_unseen[] = "which thread or process ends that wait: samples do not show it, and the cause is what that one does";
 static const char other_end_seen[] = "which process ends that wait: it was not observed; the only child that can is assumed";
+static const char few_samples[] = "what it did in most of that time: it was sampled too seldom, and what the samples show is assumed to have lasted";
+static const char state_only[] = "what it waits for: only its state (D, uninterruptible) was seen, which most often is a wait for a disk";
 static const char has_a_rival[] = "which of two causes it is: another one took nearly as much of that time";
 
 /* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be held
@@ -355,6 +357,10 @@ static bool find_cause(struct search *search, uint32_t tid, const struct cause_w
 	cause->share = tally.window_ns ? (double)tally.by_class[class_] / (double)tally.window_ns : -1;
 	if (has_rival(&tally, class_))
 		cause->inferred = has_a_rival;
+	else if (!cause->inferred && !tally_shows(&tally, class_))
+		cause->inferred = few_samples;
+	else if (!cause->inferred && group->class_.by_state)
+		cause->inferred = state_only;
 	if (cause->share > 1)
 		cause->share = 1;
 	if (class_ == RW_CAUSE_LOCK && cause->hop_count < CAUSE_HOPS &&

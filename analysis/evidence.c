@@ -45,27 +45,82 @@ static uint64_t waits_since(const struct evidence_thread *thread, const struct a
 	return stopped_ns < wait->end_ns ? stopped_ns : wait->end_ns - 1;
 }
 
+/* How much of the thread's time in run queues since its previous sample lies in the piece, at least: in the time before the piece it
+ * may have been in a run queue whenever it did not run. */
+static uint64_t queued_in(const struct evidence_thread *thread, const struct evidence_piece *piece, uint64_t queued_ns)
+{
+	uint64_t before_ns = thread->sampled_ns && piece->start_ns > thread->sampled_ns ? piece->start_ns - thread->sampled_ns : 0;
+	uint64_t elsewhere_ns = before_ns > piece->cpu_ns ? before_ns - piece->cpu_ns : 0;
+
+	return queued_ns > elsewhere_ns ? queued_ns - elsewhere_ns : 0;
+}
+
+/* What a thread was doing before it called NCCL is not what it does afterwards. */
+static void begin_at_call(struct evidence_piece *piece, uint64_t called_ns)
+{
+	if (piece->shown == EVIDENCE_SAME_WAIT || called_ns <= piece->start_ns || called_ns > piece->end_ns)
+		return;
+	piece->run_queue_ns = piece->run_queue_ns < piece->end_ns - called_ns ? piece->run_queue_ns : piece->end_ns - called_ns;
+	piece->start_ns = called_ns;
+	piece->shown = EVIDENCE_ASSUMED;
+}
+
 static void place_sample(struct evidence *evidence, const struct analysis_wait *wait, struct evidence_piece *piece)
 {
 	struct evidence_thread *thread = find_thread(evidence, wait);
 	uint64_t reach = wait->end_ns > sample_reach_ns ? wait->end_ns - sample_reach_ns : 0;
+	bool same_wait = has_not_run(thread, wait);
 
-	if (has_not_run(thread, wait))
+	if (same_wait)
 		reach = thread->sampled_ns;
-	piece->start_ns = thread->sampled_ns > reach && thread->sampled_ns <= wait->end_ns ? thread->sampled_ns : reach;
+	bool follows = thread->sampled_ns && thread->sampled_ns >= reach && thread->sampled_ns <= wait->end_ns;
+	piece->start_ns = follows ? thread->sampled_ns : reach;
+	piece->shown = same_wait ? EVIDENCE_SAME_WAIT : follows ? EVIDENCE_BETWEEN_SAMPLES : EVIDENCE_ASSUMED;
 	if (!thread->sampled_ns)
 		piece->start_ns = wait->end_ns;
-	/* Since when it has been in this state, where the sampler knows that. */
-	if (wait->start_ns && wait->start_ns < wait->end_ns)
-		piece->start_ns = wait->start_ns > thread->sampled_ns ? wait->start_ns : thread->sampled_ns;
-	else
-		piece->start_ns = waits_since(thread, wait, piece->start_ns);
-	piece->run_queue_ns = increase(wait->run_queue_ns, thread->run_queue_ns);
 	piece->cpu_ns = increase(wait->cpu_ns, thread->cpu_ns);
-	piece->cpu_known = thread->cpu_ns && wait->cpu_ns && piece->start_ns == thread->sampled_ns;
+	piece->cpu_known = thread->cpu_ns && wait->cpu_ns >= thread->cpu_ns;
+	/* Since when it has been in this state, where the sampler knows that. */
+	if (wait->start_ns && wait->start_ns < wait->end_ns) {
+		piece->start_ns = wait->start_ns > thread->sampled_ns ? wait->start_ns : thread->sampled_ns;
+		piece->shown = EVIDENCE_SAME_WAIT;
+	} else {
+		piece->start_ns = waits_since(thread, wait, piece->start_ns);
+	}
+	piece->run_queue_ns = queued_in(thread, piece, increase(wait->run_queue_ns, thread->run_queue_ns));
+	begin_at_call(piece, thread->called_ns);
+	piece->earlier = thread->latest;
+	thread->latest = evidence->count;
 	thread->sampled_ns = wait->end_ns;
 	thread->run_queue_ns = wait->run_queue_ns;
 	thread->cpu_ns = wait->cpu_ns;
+}
+
+/* Samples and calls come by different ways: the call may have been before samples that are here already. */
+static void begin_latest_at_call(struct evidence *evidence, const struct evidence_thread *thread, uint64_t called_ns)
+{
+	for (uint64_t number = thread->latest; number && number + EVIDENCE_ROOM > evidence->count;) {
+		struct evidence_piece *piece = &evidence->pieces[(number - 1) % EVIDENCE_ROOM];
+
+		if (piece->end_ns < called_ns)
+			return;
+		begin_at_call(piece, called_ns);
+		number = piece->earlier;
+	}
+}
+
+void evidence_note_call(struct evidence *evidence, uint32_t tid, uint64_t called_ns)
+{
+	for (int i = 0; evidence->pieces && tid && i < EVIDENCE_THREADS; i++) {
+		struct evidence_thread *thread = &evidence->threads[i];
+
+		if (thread->tid != tid)
+			continue;
+		if (called_ns < thread->sampled_ns)
+			begin_latest_at_call(evidence, thread, called_ns);
+		if (called_ns > thread->called_ns)
+			thread->called_ns = called_ns;
+	}
 }
 
 static void name_piece(struct evidence_piece *piece, struct intern *intern, const struct analysis_wait *wait)

@@ -167,8 +167,10 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		process->steps.uncounted = true;
 	process->operations++;
 	note_bytes(process, slot);
-	if (slot->known & RW_KNOWN_API && slot->api_tid)
+	if (slot->known & RW_KNOWN_API && slot->api_tid) {
 		process->enqueue_tid = slot->api_tid;
+		evidence_note_call(&process->evidence, slot->api_tid, slot->api_ns);
+	}
 	if (identify_is_point_to_point(slot->function)) {
 		seat->communicator->point_to_point = true;
 		analysis->job.pipelined = true;
@@ -286,6 +288,8 @@ static void note_times(struct process *process, struct trace *trace, const struc
 	process->gpu_moved_ns = later(process->gpu_moved_ns, moved_ns);
 	process->last_launch_ns = later(process->last_launch_ns, launched_ns);
 	process->last_ns = later(process->last_ns, later(moved_ns, later(slot->api_ns, launched_ns)));
+	if (launched_ns != trace->launch_ns && slot->known & RW_KNOWN_API)
+		evidence_note_call(&process->evidence, slot->api_tid, launched_ns);
 	trace->launch_ns = launched_ns;
 	if (slot->known & RW_KNOWN_DONE)
 		trace->done_ns = slot->done_seen_ns;

@@ -88,6 +88,13 @@ static bool sleeps_as_usual(const struct analysis *analysis, const struct suspec
 	return usual_sleep(&analysis->intern, &analysis->job, rank, cause->tid, whole, count, late_ns);
 }
 
+/* Only waits that were seen from beginning to end can be compared with those of the other ranks, which are not sampled. */
+static void doubt_sampled_sleep(struct cause *cause)
+{
+	if (cause->class_ == RW_CAUSE_SLEEP && cause->level < RW_LEVEL_EBPF && !cause->inferred)
+		cause->inferred = "whether the other ranks sleep as long in each step: only this rank was sampled";
+}
+
 static void forget_class(struct cause *cause)
 {
 	*cause = (struct cause){
@@ -113,6 +120,7 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		if (wider.share > cause->share && !sleeps_as_usual(analysis, suspect, rank, reach_ns, &wider))
 			*cause = wider;
 	}
+	doubt_sampled_sleep(cause);
 	/* A device that is late while its host did all in time is no matter of the host's threads, unless it was held.
 	 */
 	if (is_device_late(suspect) && cause->class_ != RW_CAUSE_STOPPED && cause->class_ != RW_CAUSE_CPU)

@@ -255,7 +255,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!suspect->open && !suspect->intermittent->decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
 	straggler_find_cause(analysis, rank, &cost, &cause);
-	if (count == 1 && !suspect->open && !suspect->intermittent.decided && !straggler_is_told_by(&cause) && is_late_with_its_mates(analysis, rank)) {
+	if (count == 1 && !suspect->open && !suspect->intermittent->decided && !straggler_is_told_by(&cause) && is_late_with_its_mates(analysis, rank)) {
 		suspect->decided_ns = 0;
 		return;
 	}

@@ -22,6 +22,16 @@ static bool same_group(const struct tally_group *group, const struct wait_class 
 	       group->longest->waker_tid == piece->waker_tid;
 }
 
+static void note_shown(struct tally *tally, enum rw_cause_class class_, const struct evidence_piece *piece, uint64_t ns)
+{
+	if (piece->shown == EVIDENCE_SAME_WAIT)
+		tally->same_wait_ns[class_] += ns;
+	if (piece->shown != EVIDENCE_BETWEEN_SAMPLES)
+		return;
+	tally->between_ns[class_] += ns;
+	tally->between_count[class_]++;
+}
+
 static void add_to_group(struct tally *tally, const struct wait_class *class_, const struct evidence_piece *piece,
 			 uint64_t ns)
 {
@@ -31,6 +41,8 @@ static void add_to_group(struct tally *tally, const struct wait_class *class_, c
 		return;
 	tally->by_class[class_->class_] += ns;
 	tally->explained_ns += ns;
+	if (tally->sampled)
+		note_shown(tally, class_->class_, piece, ns);
 	while (group < end && !same_group(group, class_, piece))
 		group++;
 	if (group == end) {
@@ -124,6 +136,15 @@ void tally_best(const struct intern *intern, const struct evidence *evidence, ui
 		if (best->explained_ns * 2 >= window_ns)
 			return;
 	}
+}
+
+bool tally_shows(const struct tally *tally, enum rw_cause_class class_)
+{
+	uint64_t shown_ns = tally->same_wait_ns[class_];
+
+	if (tally->between_count[class_] >= TALLY_SAMPLES)
+		shown_ns += tally->between_ns[class_];
+	return !tally->sampled || shown_ns * 2 >= tally->by_class[class_];
 }
 
 enum rw_cause_class tally_class(const struct tally *tally)

@@ -296,6 +296,42 @@ Test(cause, a_sampled_lock_that_nobody_was_seen_to_hold_is_likely_at_best)
 	end(&scene);
 }
 
+Test(cause, two_samples_in_a_file_are_likely_at_best_and_three_are_certain)
+{
+	for (uint64_t samples = 2; samples <= 3; samples++) {
+		struct scene scene = { 0 };
+
+		for (uint64_t i = 0; i < samples; i++) {
+			struct analysis_wait seen = sample(fsync_of_writer(0, 0), start + i * 50 * ms, 5000 + i);
+
+			seen.tid = MAIN;
+			see(&scene, &seen);
+		}
+		struct cause cause = find(&scene, (samples - 1) * 50);
+		cr_expect_eq(cause.class_, RW_CAUSE_IO);
+		cr_expect_eq(cause.inferred != NULL, samples == 2, "%lu samples: %s", (unsigned long)samples, cause.inferred);
+	}
+}
+
+/* With kernel.yama.ptrace_scope 1 a collector sees neither system call nor file. A lock of the kernel's makes threads wait in D as well. */
+Test(cause, state_D_and_nothing_else_is_likely_to_be_a_disk)
+{
+	struct scene scene = { 0 };
+
+	for (uint64_t i = 0; i <= 20; i++) {
+		struct analysis_wait seen = sample(futex(MAIN, "python-main", 0, 0), start + i * 50 * ms, 5000 + i);
+
+		seen.level = RW_LEVEL_PROC;
+		seen.state = 'D';
+		seen.system_call = -2;
+		see(&scene, &seen);
+	}
+	struct cause cause = find(&scene, 1000);
+	cr_expect_eq(cause.class_, RW_CAUSE_IO);
+	cr_assert(cause.inferred);
+	cr_expect(strstr(cause.inferred, "state (D"), "%s", cause.inferred);
+}
+
 Test(cause, time_that_two_system_calls_share_is_said_of_both)
 {
 	struct scene scene = { 0 };

@@ -237,6 +237,9 @@ static void add_evidence(struct history *history, int rank, enum history_evidenc
 	case EVIDENCE_BUSY:
 		sample_alone(history, rank, from, to, evidence == EVIDENCE_BUSY);
 		break;
+	case EVIDENCE_SLEEP_AFTER:
+		sample_alone(history, rank, to + 10, to + 60, false);
+		break;
 	case EVIDENCE_SOCKET:
 	case EVIDENCE_PIPE:
 		sample_reading(history, rank, from, to, evidence == EVIDENCE_PIPE);

@@ -47,6 +47,7 @@ enum history_evidence {
 	EVIDENCE_SOCKET,        /* sampled in recv(2) from a data service */
 	EVIDENCE_PIPE,          /* sampled in read(2) from a pipe */
 	EVIDENCE_SLEEP_SEEN,    /* clock_nanosleep from its beginning to its end; BPF */
+	EVIDENCE_SLEEP_AFTER,   /* sampled in nanosleep once it has launched; what it did before was not seen */
 };
 
 struct history_fault {

@@ -100,6 +100,32 @@ Test(straggler, a_sleep_that_all_ranks_have_is_not_what_one_is_late_for)
 	}
 }
 
+/* The samplers have found it asleep: behind its launch, which says nothing about the time before, or while it is late, which all ranks may
+ * be for as long. */
+Test(straggler, a_sleep_that_samples_show_is_no_cause_after_the_launch_and_never_certain)
+{
+	static const struct {
+		enum history_evidence evidence;
+		enum rw_cause_class class_;
+		enum rw_confidence confidence;
+	} cases[] = { { EVIDENCE_SLEEP_AFTER, RW_CAUSE_UNKNOWN, RW_CERTAIN }, { EVIDENCE_SLEEP, RW_CAUSE_SLEEP, RW_LIKELY } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 180, .evidence = cases[i].evidence };
+		struct played run = play(&job);
+
+		cr_assert(opened(&run, RW_KIND_STRAGGLER, 3), "case %zu: not named", i);
+		for (size_t k = 0; k < run.count; k++) {
+			cr_expect_eq(run.findings[k].rank, 3, "case %zu: %s", i, run.findings[k].text);
+			cr_expect_eq(run.findings[k].class_, cases[i].class_, "case %zu: class %d: %s", i, run.findings[k].class_,
+				     run.findings[k].cause_text);
+			cr_expect_eq(run.findings[k].confidence, cases[i].confidence, "case %zu: %d", i, run.findings[k].confidence);
+		}
+		end(&run);
+	}
+}
+
 /* Where the others are quiet, a lateness that stays what it is waits neither for the first steps to be over nor for a cause. */
 Test(straggler, names_who_is_steadily_late_in_a_short_job_without_noise)
 {

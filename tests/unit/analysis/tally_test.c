@@ -273,6 +273,88 @@ Test(tally, a_sample_stands_for_the_time_since_the_one_before_but_not_for_long)
 	end(&seen);
 }
 
+/* It closes a file until it calls NCCL at 1110 ms, and sleeps then. Calls and samples reach the analysis by different ways. */
+Test(tally, a_sample_does_not_stand_for_the_time_before_its_thread_called_NCCL)
+{
+	for (int order = 0; order < 2; order++) {
+		struct seen seen;
+
+		setup(&seen);
+		sample(&seen, 1000, 0, 5, 100);
+		if (order == 0)
+			evidence_note_call(&seen.evidence, THREAD, 1110 * MS);
+		sample(&seen, 1130, 0, 6, 101);
+		sample(&seen, 1180, 0, 7, 102);
+		if (order == 1)
+			evidence_note_call(&seen.evidence, THREAD, 1110 * MS);
+		evidence_note_call(&seen.evidence, OTHER, 1170 * MS);
+		cr_expect_eq(evidence_at(&seen.evidence, 1)->start_ns, 1110 * MS, "order %d", order);
+		cr_expect_eq(evidence_at(&seen.evidence, 1)->shown, EVIDENCE_ASSUMED);
+		cr_expect_eq(evidence_at(&seen.evidence, 0)->start_ns, 1131 * MS, "it has not called since");
+		cr_expect_eq(evidence_at(&seen.evidence, 0)->shown, EVIDENCE_BETWEEN_SAMPLES);
+		cr_expect_eq(of(&seen, 1000, 1110).explained_ns, 0, "order %d", order);
+		end(&seen);
+	}
+}
+
+/* The pieces of other threads lie between, and the oldest have been overwritten. */
+Test(tally, calls_that_come_late_find_the_samples_of_their_thread_that_are_still_there)
+{
+	struct analysis_wait other = a_wait(0, 1000, SYS_fsync, 0);
+	struct seen seen;
+
+	setup(&seen);
+	for (uint64_t i = 0; i < EVIDENCE_ROOM; i++) {
+		sample(&seen, 1000 + 50 * i, 0, 5 + i, 100 + i);
+		other.kind = ANALYSIS_WAIT_SAMPLE;
+		other.level = RW_LEVEL_PROC;
+		other.tid = OTHER;
+		other.end_ns = (1000 + 50 * i) * MS;
+		add(&seen, other);
+	}
+	evidence_note_call(&seen.evidence, THREAD, 10 * MS); /* before anything that is kept */
+	cr_expect_eq(evidence_at(&seen.evidence, 1)->start_ns, (1000 + 50 * (EVIDENCE_ROOM - 2) + 1) * MS);
+	evidence_note_call(&seen.evidence, THREAD, (1000 + 50 * (EVIDENCE_ROOM - 3) + 20) * MS);
+	cr_expect_eq(evidence_at(&seen.evidence, 3)->start_ns, (1000 + 50 * (EVIDENCE_ROOM - 3) + 20) * MS);
+	cr_expect_eq(evidence_at(&seen.evidence, 5)->shown, EVIDENCE_BETWEEN_SAMPLES);
+	end(&seen);
+}
+
+/* 0.4 s in run queues within 5 s: of the last quarter of a second nobody knows how much that was. */
+Test(tally, time_in_run_queues_before_the_piece_is_not_the_piece_s)
+{
+	struct seen seen;
+
+	setup(&seen);
+	sample(&seen, 1000, 0, 5, 100);
+	cr_expect_eq(sample(&seen, 6000, 0, 405, 1100)->run_queue_ns, 0);
+	cr_expect_eq(sample(&seen, 7000, 0, 1375, 1110)->run_queue_ns, 230 * MS, "it ran for 10 ms, so 230 ms at least lie in the last 250");
+	end(&seen);
+}
+
+static struct tally of_samples(uint64_t each_ms, uint64_t samples, bool runs)
+{
+	struct seen seen;
+
+	setup(&seen);
+	for (uint64_t i = 0; i < samples; i++)
+		sample(&seen, 1000 + i * each_ms, 0, 5 + (runs ? i : 0), 100 + (runs ? i : 0));
+	struct tally tally = of(&seen, 1000, 1000 + (samples - 1) * each_ms);
+	end(&seen);
+	return tally;
+}
+
+Test(tally, what_few_samples_show_is_assumed_and_a_thread_that_has_not_run_is_seen)
+{
+	struct tally one = of_samples(100, 2, true), two = of_samples(100, 3, true), seldom = of_samples(500, 9, true),
+		     same = of_samples(500, 2, false);
+
+	cr_expect(one.by_class[RW_CAUSE_IO] && !tally_shows(&one, RW_CAUSE_IO));
+	cr_expect(two.by_class[RW_CAUSE_IO] && tally_shows(&two, RW_CAUSE_IO));
+	cr_expect(seldom.by_class[RW_CAUSE_IO] && !tally_shows(&seldom, RW_CAUSE_IO), "each one stands for a quarter of a second before it");
+	cr_expect(same.by_class[RW_CAUSE_IO] && tally_shows(&same, RW_CAUSE_IO));
+}
+
 Test(tally, samples_of_one_level_know_nothing_of_another_s)
 {
 	struct seen seen;

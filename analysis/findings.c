@@ -147,10 +147,13 @@ static bool is_news(const struct rw_finding *before, const struct rw_finding *af
 	       (is_told_in_words(after) && strcmp(before->text, after->text));
 }
 
-/* A class once told stays unless the new one is known and at least as well seen. */
-static bool is_worse_seen(const struct rw_finding *before, const struct rw_finding *after)
+/* A class that was reported stays unless the new one is known and at least as well seen, or the ranks of the host turn out to have
+ * different ones. */
+static bool is_worse_seen(const struct rw_finding *before, const struct record *record)
 {
-	if (before->cause.class_ == RW_CAUSE_UNKNOWN || before->cause.class_ == after->cause.class_)
+	const struct rw_finding *after = &record->finding;
+
+	if (before->cause.class_ == RW_CAUSE_UNKNOWN || before->cause.class_ == after->cause.class_ || after->cause.text == record->differing)
 		return false;
 	return after->cause.class_ == RW_CAUSE_UNKNOWN || after->level < before->level || after->cause.share < 0.5;
 }
@@ -164,7 +167,7 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 			record->finding.severity <= before->finding.severity &&
 			record->finding.scope == before->finding.scope;
 	if (too_soon || !is_news(&before->finding, &record->finding) ||
-	    (!settling && is_worse_seen(&before->finding, &record->finding))) {
+	    (!settling && is_worse_seen(&before->finding, record))) {
 		record_free(record);
 		return;
 	}

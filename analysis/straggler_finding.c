@@ -6,6 +6,7 @@
 
 #include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
+#include "analysis/host_cause.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
 #include "analysis/straggler_cause.h"
@@ -190,8 +191,9 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 }
 
 static struct record *make_record(struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
-				  uint32_t count, const struct straggler_cost *cost, const struct cause *cause)
+				  uint32_t count, const struct straggler_cost *cost, const struct host_cause *host)
 {
+	const struct cause *cause = &host->cause;
 	struct record *record =
 	    record_new(&analysis->job, RW_KIND_STRAGGLER, count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
 	if (!record)
@@ -203,7 +205,7 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	set_late(record, suspect, cost);
 	doubt(record, analysis, suspect, ranks[0], cause);
 	record_set_operation(record, &analysis->job, straggler_shown_instance(suspect), RW_PHASE_LAUNCHED);
-	record_set_cause(record, &analysis->intern, process, cause);
+	host_cause_set(record, &analysis->intern, &analysis->job, host);
 	if (cause->queued) {
 		record->finding.confidence = RW_LIKELY;
 		record_add_missing(record, "what filled its GPU: only when NCCL's kernel began is known, long after its stream had come to it");
@@ -213,7 +215,7 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 		uint32_t window_count = straggler_windows(suspect, false, 0, windows);
 		for (uint32_t i = 0; i < window_count; i++)
 			last = windows[i].to_ns > last.to_ns ? windows[i] : last;
-		gpu_evidence_attach(analysis, record, ranks[0], last.from_ns, last.to_ns);
+		gpu_evidence_attach(analysis, record, host->rank, last.from_ns, last.to_ns);
 	}
 	record_set_watchdog(record, process, true, analysis->stragglers.longest_wait_ns);
 	if (!suspect->intermittent->decided)
@@ -226,19 +228,32 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	return record;
 }
 
-static bool is_settled(const struct analysis *analysis, const struct suspect *suspect, const struct cause *cause,
+static void find_causes(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, const struct straggler_cost *cost,
+			struct host_cause *host)
+{
+	struct cause cause;
+
+	*host = (struct host_cause){ 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		straggler_find_cause(analysis, ranks[i], cost, &cause);
+		host_cause_add(host, &analysis->job, ranks[i], &cause);
+	}
+	host_cause_end(host);
+}
+
+static bool is_settled(const struct analysis *analysis, const struct suspect *suspect, const struct host_cause *host,
 		       uint64_t now_ns)
 {
 	uint64_t waited_ns = now_ns - suspect->candidate_ns;
 	if (analysis->post_mortem || suspect->open || waited_ns >= evidence_wait_ns)
 		return true;
-	return waited_ns >= evidence_first_ns && cause->class_ != RW_CAUSE_UNKNOWN;
+	return waited_ns >= evidence_first_ns && host->known;
 }
 
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->stragglers.suspects[rank];
-	struct cause cause;
+	struct host_cause host;
 	if (!suspect->candidate_ns)
 		suspect->candidate_ns = now_ns;
 	suspect_its_host(analysis, rank);
@@ -254,18 +269,18 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	}
 	if (!suspect->open && !suspect->intermittent->decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
-	straggler_find_cause(analysis, rank, &cost, &cause);
-	if (count == 1 && !suspect->open && !suspect->intermittent->decided && !straggler_is_told_by(&cause) && is_late_with_its_mates(analysis, rank)) {
+	find_causes(analysis, ranks, count, &cost, &host);
+	if (count == 1 && !suspect->open && !suspect->intermittent->decided && !straggler_is_told_by(&host.cause) && is_late_with_its_mates(analysis, rank)) {
 		suspect->decided_ns = 0;
 		return;
 	}
-	if (!is_settled(analysis, suspect, &cause, now_ns))
+	if (!is_settled(analysis, suspect, &host, now_ns))
 		return;
-	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &cause);
+	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &host);
 	if (!record)
 		return;
 	record->finding.first_seen_ns = suspect->decided_ns;
-	if (cause.class_ == RW_CAUSE_SOCKET)
+	if (host.cause.class_ == RW_CAUSE_SOCKET)
 		port_evidence_attach(analysis, record, suspect->decided_ns);
 	/* What was decided from history, before anybody looked, was not detected late. */
 	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)

@@ -5,6 +5,7 @@
 
 #include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
+#include "analysis/host_cause.h"
 #include "analysis/model.h"
 #include "analysis/steadiness.h"
 #include "analysis/text.h"
@@ -125,27 +126,41 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
-static void explain(const struct analysis *analysis, struct record *record, uint32_t rank, enum rw_late_kind kind,
-		    const struct recent *recent)
+static void find_cause(const struct analysis *analysis, uint32_t rank, enum rw_late_kind kind, const struct recent *recent,
+		       struct cause *cause)
 {
-	struct cause cause = { .share = -1, .fd = -1 };
 	const struct process *process = analysis->job.ranks[rank].process;
 	const struct account_rank *account = &analysis->account.ranks[rank];
 	uint32_t count = account->window_count < CAUSE_WINDOWS ? account->window_count : CAUSE_WINDOWS;
 
+	*cause = (struct cause){ .share = -1, .fd = -1 };
 	/* The account keeps when others waited long for its host. */
 	if (kind == RW_LATE_HOST && !is_spread(analysis, recent) && count)
-		cause_find(&analysis->intern, process, account->window_tid, account->windows, count, &cause);
+		cause_find(&analysis->intern, process, account->window_tid, account->windows, count, cause);
 	if (kind == RW_LATE_DEVICE) {
 		gpu_evidence_explain(analysis, rank, recent->windows, recent->count,
-				     recent->windows[recent->count - 1].from_ns, &cause);
-		if (!cause.gpu_advice)
-			cause.gpu_advice =
+				     recent->windows[recent->count - 1].from_ns, cause);
+		if (!cause->gpu_advice)
+			cause->gpu_advice =
 			    "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 	}
-	record_set_cause(record, &analysis->intern, process, &cause);
+}
+
+static void explain(const struct analysis *analysis, struct record *record, const uint32_t *ranks, uint32_t count, enum rw_late_kind kind,
+		    const struct recent *recent)
+{
+	struct host_cause host = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct cause cause;
+
+		find_cause(analysis, ranks[i], kind, recent, &cause);
+		host_cause_add(&host, &analysis->job, ranks[i], &cause);
+	}
+	host_cause_end(&host);
+	host_cause_set(record, &analysis->intern, &analysis->job, &host);
 	if (kind == RW_LATE_DEVICE)
-		gpu_evidence_attach(analysis, record, rank, recent->windows[recent->count - 1].from_ns,
+		gpu_evidence_attach(analysis, record, host.rank, recent->windows[recent->count - 1].from_ns,
 				    recent->windows[0].to_ns);
 }
 
@@ -181,7 +196,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->late.lost_share = (double)cost_ns(recent, count) / all_ns;
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
-	explain(analysis, record, ranks[0], finding->late.kind, recent);
+	explain(analysis, record, ranks, count, finding->late.kind, recent);
 	record_add_missing(record, "whether the rank waited for something outside of its operations: only sums over many operations "
 				   "show the difference");
 	if (set_waiting(record, analysis, ranks, count)) {

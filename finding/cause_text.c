@@ -47,6 +47,17 @@ static void write_number(FILE *out, const json_t *object, const char *key)
 		fprintf(out, " (tid %lld)", (long long)json_integer_value(json_object_get(object, key)));
 }
 
+/* "its ", or of a host, whose ranks have a cause in common that is shown as it was seen on one of them: "rank 9's " */
+static void write_whose(FILE *out, const json_t *cause)
+{
+	const json_t *rank = json_object_get(cause, "rank");
+
+	if (json_is_integer(rank))
+		fprintf(out, "rank %lld's ", (long long)json_integer_value(rank));
+	else
+		fputs("its ", out);
+}
+
 /* its thread "python-main"; where others are called the same: its main thread, or its thread "python3" (tid 4711) */
 static void write_first_thread(FILE *out, const json_t *finding, const char *name)
 {
@@ -54,12 +65,13 @@ static void write_first_thread(FILE *out, const json_t *finding, const char *nam
 	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
 	json_int_t tid = json_integer_value(json_object_get(cause, "tid"));
 
+	write_whose(out, cause);
 	if (!is_shared_name(cause, name)) {
-		fprintf(out, "its thread \"%s\"", name);
+		fprintf(out, "thread \"%s\"", name);
 	} else if (tid && tid == json_integer_value(json_object_get(where, "pid"))) {
-		fputs("its main thread", out);
+		fputs("main thread", out);
 	} else {
-		fprintf(out, "its thread \"%s\"", name);
+		fprintf(out, "thread \"%s\"", name);
 		write_number(out, cause, "tid");
 	}
 }
@@ -140,6 +152,8 @@ static void write_wait(FILE *out, const json_t *finding)
 	char percent[16] = "";
 
 	if (cause_text_is_whole_process(cause)) {
+		if (json_is_integer(json_object_get(cause, "rank")))
+			fprintf(out, "rank %lld: ", (long long)json_integer_value(json_object_get(cause, "rank")));
 		fputs(what_of(cause), out);
 		return;
 	}

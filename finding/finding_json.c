@@ -225,6 +225,8 @@ static json_t *cause_value(const struct rw_finding *finding)
 		"at_thread", text_or_null(finding->cause.at_thread), "chain", chain_value(finding),
 		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
 
+	if (cause && finding->scope == RW_SCOPE_HOST && finding->cause.rank >= 0)
+		json_object_set_new(cause, "rank", json_integer(finding->cause.rank));
 	if (cause && finding->cause.turns.holders)
 		json_object_set_new(cause, "turns", turns_value(finding));
 	if (cause && finding->cause.python.looks)

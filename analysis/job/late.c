@@ -3,9 +3,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
+
+enum { REASON_SHOWN = 64 /* bytes of a reason, where ranks have different ones */ };
 
 /* How a rank stands in the lane that shows it latest. */
 struct view {
@@ -126,27 +129,70 @@ static void write_text(struct record *record, const struct view *view)
 	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lane->lasted_s,
 		 view->lane->compared);
 	record_add_evidence(record, "messages", -1, what);
-	if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
+	if (finding->cause.text == record->differing)
+		record_add_missing(record, "which of these reasons is the host's: its ranks have different ones");
+	else if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
 		record_add_missing(record, "messages tell how long ranks worked, not at what, and its host has seen nothing that would explain it");
 	else
 		record_add_missing(record, "that this is why it is late: messages hold sums over seconds, in which its host has seen the cause, and not the single operations");
 }
 
-/* Of its ranks, the first whose host knows why. */
+/* NULL: its host has not said lately why it is late. */
+static const struct world_reason *reason_of(const struct world_rank *rank, uint64_t now_ns)
+{
+	bool known = rank->reason && rank->reason->class_ != RW_CAUSE_UNKNOWN && now_ns < rank->reason->heard_ns + TOLD_REASON_NS;
+
+	return known ? rank->reason : NULL;
+}
+
+/* That a thread runs while it has a CPU and waits for one else is one story. */
+static bool is_same_story(enum rw_cause_class a, enum rw_cause_class b)
+{
+	return a == b || (a == RW_CAUSE_CPU && b == RW_CAUSE_RUNNING) || (a == RW_CAUSE_RUNNING && b == RW_CAUSE_CPU);
+}
+
+/* The first line says what it is. */
+static int length_of(const struct world_reason *reason)
+{
+	size_t length = strcspn(reason->text, "\n");
+
+	return length < REASON_SHOWN ? (int)length : REASON_SHOWN;
+}
+
+static void set_different(struct record *record, const struct world *world, uint32_t first, uint32_t other)
+{
+	const struct world_reason *one = world->ranks[first].reason, *two = world->ranks[other].reason;
+
+	told_set_cause(record, RW_CAUSE_UNKNOWN, one->level, "");
+	snprintf(record->differing, sizeof(record->differing), "its ranks are late for different reasons: rank %u %.*s, rank %u %.*s", first,
+		 length_of(one), one->text, other, length_of(two), two->text);
+	record->finding.cause.text = record->differing;
+}
+
+/* The reason that those of its ranks have of whom one is known; of ranks whose reasons differ none is taken. */
 static const struct world_reason *set_reason(struct record *record, const struct world *world, const uint32_t *ranks, uint32_t count,
 					     uint64_t now_ns)
 {
+	const struct world_reason *first = NULL;
 	uint32_t chosen = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct world_reason *reason = world->ranks[ranks[i]].reason;
-		bool known = reason && reason->class_ != RW_CAUSE_UNKNOWN && now_ns < reason->heard_ns + TOLD_REASON_NS;
-		if (known) {
+		const struct world_reason *reason = reason_of(&world->ranks[ranks[i]], now_ns);
+
+		if (first && reason && !is_same_story(first->class_, reason->class_)) {
+			set_different(record, world, ranks[chosen], ranks[i]);
+			return first;
+		}
+		if (!first && reason) {
+			first = reason;
 			chosen = i;
-			break;
 		}
 	}
-	return told_set_reason(record, &world->ranks[ranks[chosen]], now_ns);
+	const struct world_reason *reason = told_set_reason(record, &world->ranks[ranks[chosen]], now_ns);
+
+	if (first && record->finding.scope == RW_SCOPE_HOST)
+		record->finding.cause.rank = (int32_t)ranks[chosen];
+	return reason;
 }
 
 static void tell(const struct world *world, struct findings *findings, const struct views *views, const uint32_t *ranks,

@@ -166,6 +166,7 @@ struct rw_finding {
 		const char *path;
 		const char *file_system;
 		const char *device;
+		int32_t rank; /* scope host: the world rank whose cause it is; -1: of no single rank, or the finding's only rank */
 		int32_t tid; /* the first thread of the chain: the one that should have enqueued the operation; -1 */
 		const char *thread;
 		int32_t at_tid; /* the last thread of the chain, to which class_ applies; -1 */

@@ -138,6 +138,27 @@ Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
 	}
 }
 
+Test(job_half, takes_no_cause_of_a_slow_host_whose_ranks_have_different_ones)
+{
+	for (int differ = 0; differ < 2; differ++) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_HOST);
+		const struct many_hosts_finding *found = NULL;
+
+		job.hosts = 8;
+		job.in_fsync = true;
+		job.some_sleep = differ;
+		many_hosts_play(&job, &result);
+		for (size_t i = 0; i < result.count; i++)
+			if (result.findings[i].state != RW_FINDING_CLOSED && result.findings[i].scope == RW_SCOPE_HOST)
+				found = &result.findings[i];
+		cr_assert_not_null(found, "%d", differ);
+		cr_expect_eq(found->class_, differ ? RW_CAUSE_UNKNOWN : RW_CAUSE_IO, "%d: %s", differ, found->cause);
+		cr_expect(strstr(found->cause, differ ? "different reasons: rank 2 fsync(2) on /data/step.pt, rank 3 clock_nano" : "fsync(2)"),
+			  "%d: %s", differ, found->cause);
+	}
+}
+
 Test(job_half, names_a_slow_rank_of_a_stage_by_the_other_replicas)
 {
 	struct many_hosts_result result;

@@ -568,7 +568,8 @@ static void look_at_suspects(struct many *many, int number)
 	struct host *host = host_of(many, number);
 	struct analysis_suspect suspects[MANY_RANKS];
 	size_t count = node_half_suspects(host->half, suspects, MANY_RANKS);
-	const struct analysis_wait wait = {
+	bool sleeps = many->job->some_sleep && number % 2;
+	struct analysis_wait wait = {
 		.process = id_of(many, number),
 		.kind = ANALYSIS_WAIT_SAMPLE,
 		.level = RW_LEVEL_PROC,
@@ -576,12 +577,17 @@ static void look_at_suspects(struct many *many, int number)
 		.thread = "python",
 		.start_ns = ns_at(host, many->ticked_ms),
 		.end_ns = ns_at(host, many->ticked_ms),
-		.state = 'D',
+		.state = sleeps ? 'S' : 'D',
 		.system_call = 74, /* fsync(2) of x86-64 */
 		.fd = 3,
 		.path = "/data/step.pt",
 	};
 
+	if (sleeps) {
+		wait.system_call = 230; /* clock_nanosleep(2) */
+		wait.fd = -1;
+		wait.path[0] = '\0';
+	}
 	for (size_t i = 0; i < count; i++)
 		if (suspects[i].process == wait.process && is_faulty(many->job, number) && many->ranks[number].state == RUNS &&
 		    !host->lost)

@@ -68,6 +68,7 @@ struct many_hosts_job {
 	int scanned;                 /* the result of one operation in so many is scanned; 0: of none */
 	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */
 	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host suspects is looked at */
+	bool some_sleep;             /* with in_fsync: every second rank sleeps instead */
 	bool second_thread;          /* launches all but the first calls, as autograd's does; the main thread is what is looked at */
 	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees */
 	enum many_hosts_fault fault;

@@ -556,6 +556,43 @@ Test(straggler, that_may_have_waited_where_nobody_sees_is_not_certain)
 	}
 }
 
+/* Rank 2 is the first of host b, which is late as a whole. */
+Test(straggler, the_cause_of_a_host_is_that_of_whichever_of_its_ranks_has_one)
+{
+	static const struct {
+		enum history_evidence first, second;
+		enum rw_cause_class class_;
+		enum rw_confidence confidence;
+		const char *text, *missing;
+	} cases[] = {
+		{ EVIDENCE_FSYNC, EVIDENCE_FSYNC, RW_CAUSE_IO, RW_CERTAIN, "fsync(2)", "" },
+		{ EVIDENCE_FSYNC, EVIDENCE_NOTHING, RW_CAUSE_IO, RW_LIKELY, "fsync(2)", "why 1 of the host's 2 ranks is late" },
+		{ EVIDENCE_NOTHING, EVIDENCE_FSYNC, RW_CAUSE_IO, RW_LIKELY, "fsync(2)", "why 1 of the host's 2 ranks is late" },
+		{ EVIDENCE_RUN_QUEUE, EVIDENCE_FSYNC, RW_CAUSE_UNKNOWN, RW_CERTAIN,
+		  "its ranks are late for different reasons: rank 3 fsync(2), rank 2 waiting for a CPU", "" },
+		{ EVIDENCE_NOTHING, EVIDENCE_NOTHING, RW_CAUSE_UNKNOWN, RW_CERTAIN, "not known", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = eight;
+		job.hosts = 4;
+		for (int k = 0; k < 2; k++)
+			job.faults[k] = (struct history_fault){
+				.kind = FAULT_HOST, .rank = 2 + k, .first_step = 12, .ms = 300, .evidence = k ? cases[i].second : cases[i].first
+			};
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
+
+		cr_assert(finding && finding->scope == RW_SCOPE_HOST, "case %zu", i);
+		cr_expect_eq(finding->class_, cases[i].class_, "case %zu: %d", i, finding->class_);
+		cr_expect_eq(finding->confidence, cases[i].confidence, "case %zu: %d: %s", i, finding->confidence, finding->missing);
+		cr_expect_str_eq(finding->cause_text, cases[i].text, "case %zu", i);
+		cr_expect(*cases[i].missing ? strstr(finding->missing, cases[i].missing) != NULL : !*finding->missing, "case %zu: %s", i,
+			  finding->missing);
+		end(&run);
+	}
+}
+
 static void expect_the_host(const struct history_job *job, int first, int each, const char *what, unsigned seed)
 {
 	struct played run = play(job);

@@ -505,6 +505,29 @@ Test(finding_text, threads_that_are_called_alike_are_told_apart)
 	}
 }
 
+Test(finding_text, a_host_s_cause_is_said_to_be_that_of_a_rank)
+{
+	struct rw_finding finding = straggler();
+
+	finding.cause.rank = 9;
+	char *text = printed(&finding);
+	cr_expect(strstr(text, "  because  its thread "), "of one rank it is its own: %s", text);
+	free(text);
+	finding.scope = RW_SCOPE_HOST;
+	text = printed(&finding);
+	cr_expect(strstr(text, "  because  rank 9's thread "), "%s", text);
+	free(text);
+	finding.cause.class_ = RW_CAUSE_STOPPED;
+	finding.cause.text = "stopped by a signal, a debugger or the freezer";
+	text = printed(&finding);
+	cr_expect(strstr(text, "  because  rank 9: stopped by a signal"), "%s", text);
+	free(text);
+	finding.cause.rank = -1;
+	text = printed(&finding);
+	cr_expect(strstr(text, "  because  stopped by a signal"), "%s", text);
+	free(text);
+}
+
 Test(finding_text, the_job_is_named_where_its_reader_does_not_know_it)
 {
 	struct rw_finding finding = straggler();

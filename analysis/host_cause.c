@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/host_cause.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/cause_text.h"
+
+enum { NAMED = 3 /* different causes; of more only these are named */ };
+
+/* That a thread runs while it has a CPU and waits for one else is one story. */
+static enum rw_cause_class story_of(enum rw_cause_class class_)
+{
+	return class_ == RW_CAUSE_RUNNING ? RW_CAUSE_CPU : class_;
+}
+
+static bool is_better(const struct cause *cause, const struct cause *than)
+{
+	if (than->class_ == RW_CAUSE_UNKNOWN || cause->class_ == RW_CAUSE_UNKNOWN)
+		return than->class_ == RW_CAUSE_UNKNOWN && cause->class_ != RW_CAUSE_UNKNOWN;
+	if (!cause->inferred != !than->inferred)
+		return !cause->inferred;
+	return cause->share > than->share;
+}
+
+void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause)
+{
+	enum rw_cause_class story = story_of(cause->class_);
+
+	if (!host->ranks++ || is_better(cause, &host->cause)) {
+		host->cause = *cause;
+		host->rank = rank;
+	}
+	host->known += story != RW_CAUSE_UNKNOWN;
+	if (!host->classes[story].ranks++) {
+		host->classes[story].first = job->ranks[rank].world;
+		cause_text(host->classes[story].text, HOST_CAUSE_TEXT, cause, job->ranks[rank].process);
+	}
+}
+
+static bool is_of_one_class(const struct host_cause *host)
+{
+	return host->classes[story_of(host->cause.class_)].ranks == host->known;
+}
+
+void host_cause_end(struct host_cause *host)
+{
+	host->differ = host->known && !is_of_one_class(host);
+	if (!host->differ)
+		return;
+	host->cause = (struct cause){ .share = -1, .fd = -1, .seen = host->cause.seen, .tid = host->cause.tid,
+				      .lost = host->cause.lost, .forgotten = host->cause.forgotten };
+}
+
+/* "its ranks are late for different reasons: rank 8 fsync(2), rank 9 waiting for a CPU" */
+static void write_different(char *text, size_t room, const struct host_cause *host)
+{
+	size_t used = (size_t)snprintf(text, room, "its ranks are late for different reasons");
+	uint32_t named = 0;
+
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT && named < NAMED && used < room; class_++)
+		if (class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks)
+			used += (size_t)snprintf(text + used, room - used, "%s rank %d %s", named++ ? "," : ":", host->classes[class_].first,
+						 host->classes[class_].text);
+}
+
+static void set_different(struct record *record, const struct host_cause *host)
+{
+	record_set_words(record, RW_CAUSE_UNKNOWN, "",
+			 "look for what the ranks of this host share and what can look like each of these: its disks, CPUs, memory and power");
+	write_different(record->differing, sizeof(record->differing), host);
+	record->finding.cause.text = record->differing;
+}
+
+static void add_unexplained(struct record *record, const struct host_cause *host)
+{
+	uint32_t open = host->ranks - host->known;
+	char what[128];
+
+	if (record->finding.confidence == RW_CERTAIN)
+		record->finding.confidence = RW_LIKELY;
+	snprintf(what, sizeof(what), "why %u of the host's %u ranks %s late: a cause was seen on the other%s only", open, host->ranks,
+		 open == 1 ? "is" : "are", host->known == 1 ? " one" : "s");
+	record_add_missing(record, what);
+}
+
+void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host)
+{
+	record_set_cause(record, intern, job->ranks[host->rank].process, &host->cause);
+	if (host->ranks < 2 || !host->known)
+		return;
+	if (host->differ)
+		set_different(record, host);
+	else
+		record->finding.cause.rank = job->ranks[host->rank].world;
+	if (!host->differ && host->known < host->ranks)
+		add_unexplained(record, host);
+}

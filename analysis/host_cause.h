@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Why the ranks of a host are late: the cause that those of them have of whom one was seen, or that their causes differ. */
+#ifndef ANALYSIS_HOST_CAUSE_H
+#define ANALYSIS_HOST_CAUSE_H
+
+#include "analysis/cause.h"
+#include "analysis/record.h"
+
+enum { HOST_CAUSE_TEXT = 64 };
+
+struct host_cause {
+	struct cause cause; /* of the rank whose cause was seen best; of class unknown where none was seen, or where they differ … */
+	uint32_t rank;      /* … and this rank, as an index into job.ranks; the first rank where the class is unknown */
+	uint32_t ranks, known;
+	bool differ;
+	struct {
+		uint32_t ranks;
+		int32_t first; /* world rank */
+		char text[HOST_CAUSE_TEXT];
+	} classes[RW_CAUSE_COUNT];
+};
+
+/* Adds one more late rank of the host to *host, which is all 0 before the first. */
+void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause);
+/* To be called once, after the last rank: what the causes together say. */
+void host_cause_end(struct host_cause *host);
+/* Writes the cause into the record of the finding, with what it leaves open. A host of one rank has the cause of that rank. */
+void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host);
+
+#endif

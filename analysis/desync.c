@@ -221,8 +221,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 				   "which ranks are wrong: no call is made by more than half of the communicator's "
 				   "ranks");
 	else if (parting->parallel)
-		record_add_missing(record, "a call that more than half of the communicator's ranks make: the usual one is the call that the "
-					   "parallel groups make there");
+		record_add_missing(record, "which ranks are wrong: no call is made by more than half of the communicator's ranks, so the call that the "
+					   "parallel groups make there is taken for the right one");
 	else if (!parting->complete)
 		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);

@@ -45,14 +45,23 @@ static uint64_t waits_since(const struct evidence_thread *thread, const struct a
 	return stopped_ns < wait->end_ns ? stopped_ns : wait->end_ns - 1;
 }
 
-/* How much of the thread's time in run queues since its previous sample lies in the piece, at least: in the time before the piece it
- * may have been in a run queue whenever it did not run. */
-static uint64_t queued_in(const struct evidence_thread *thread, const struct evidence_piece *piece, uint64_t queued_ns)
+/* The counter of the time in run queues grows when the thread gets a CPU. A wait that is longer than the time since the sample before
+ * began before that one. Of a time that is longer than the piece only what must lie in the piece counts: the thread may have been in a
+ * run queue whenever it did not run. */
+static void place_queue(const struct evidence_thread *thread, struct evidence_piece *piece, uint64_t queued_ns, bool follows)
 {
-	uint64_t before_ns = thread->sampled_ns && piece->start_ns > thread->sampled_ns ? piece->start_ns - thread->sampled_ns : 0;
+	uint64_t since_ns = thread->sampled_ns ? piece->end_ns - thread->sampled_ns : 0;
+	uint64_t before_ns = piece->end_ns - piece->start_ns < since_ns ? since_ns - (piece->end_ns - piece->start_ns) : 0;
 	uint64_t elsewhere_ns = before_ns > piece->cpu_ns ? before_ns - piece->cpu_ns : 0;
 
-	return queued_ns > elsewhere_ns ? queued_ns - elsewhere_ns : 0;
+	piece->queue_from_ns = piece->start_ns;
+	piece->queue_shown = follows ? EVIDENCE_BETWEEN_SAMPLES : EVIDENCE_ASSUMED;
+	piece->run_queue_ns = queued_ns > elsewhere_ns ? queued_ns - elsewhere_ns : 0;
+	if (!thread->sampled_ns || queued_ns <= since_ns || queued_ns > piece->end_ns)
+		return;
+	piece->queue_from_ns = piece->end_ns - queued_ns;
+	piece->queue_shown = EVIDENCE_SAME_WAIT;
+	piece->run_queue_ns = queued_ns;
 }
 
 /* What a thread was doing before it called NCCL is not what it does afterwards. */
@@ -60,7 +69,6 @@ static void begin_at_call(struct evidence_piece *piece, uint64_t called_ns)
 {
 	if (piece->shown == EVIDENCE_SAME_WAIT || called_ns <= piece->start_ns || called_ns > piece->end_ns)
 		return;
-	piece->run_queue_ns = piece->run_queue_ns < piece->end_ns - called_ns ? piece->run_queue_ns : piece->end_ns - called_ns;
 	piece->start_ns = called_ns;
 	piece->shown = EVIDENCE_ASSUMED;
 }
@@ -87,7 +95,7 @@ static void place_sample(struct evidence *evidence, const struct analysis_wait *
 	} else {
 		piece->start_ns = waits_since(thread, wait, piece->start_ns);
 	}
-	piece->run_queue_ns = queued_in(thread, piece, increase(wait->run_queue_ns, thread->run_queue_ns));
+	place_queue(thread, piece, increase(wait->run_queue_ns, thread->run_queue_ns), follows);
 	begin_at_call(piece, thread->called_ns);
 	piece->earlier = thread->latest;
 	thread->latest = evidence->count;

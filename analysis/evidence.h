@@ -21,7 +21,8 @@ enum evidence_shown {
 
 struct evidence_piece {
 	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
-	uint64_t run_queue_ns;     /* part of it that the thread was runnable without a CPU */
+	uint64_t run_queue_ns;     /* part of it that the thread was runnable without a CPU; of a sample: part of [queue_from_ns, end_ns] */
+	uint64_t queue_from_ns;    /* samples only; start_ns or before */
 	uint64_t blocked_ns;       /* part of it in one of many short waits … */
 	uint64_t longest_ns;       /* … and the longest of these; ANALYSIS_WAIT_SHORT only */
 	uint64_t cpu_ns;           /* part of it on a CPU; samples only */
@@ -33,7 +34,7 @@ struct evidence_piece {
 	intern_id thread, waker, path, file_system, device_name, wait_channel;
 	intern_id frames[EVIDENCE_FRAMES];
 	uint8_t frame_count, kind, level;
-	uint8_t shown; /* enum evidence_shown; samples only */
+	uint8_t shown, queue_shown; /* enum evidence_shown, of the wait and of run_queue_ns; samples only */
 	char state;
 	bool io_wait, out_of_process_wake;
 	bool cpu_known; /* it is on a CPU for no more than cpu_ns */

@@ -27,27 +27,36 @@ void host_cause_add(struct host_cause *host, const struct job *job, uint32_t ran
 {
 	enum rw_cause_class story = story_of(cause->class_);
 
+	host->certain |= !cause->inferred && story != RW_CAUSE_UNKNOWN;
 	if (!host->ranks++ || is_better(cause, &host->cause)) {
 		host->cause = *cause;
 		host->rank = rank;
 	}
 	host->known += story != RW_CAUSE_UNKNOWN;
+	host->classes[story].certain |= !cause->inferred;
 	if (!host->classes[story].ranks++) {
 		host->classes[story].first = job->ranks[rank].world;
 		cause_text(host->classes[story].text, HOST_CAUSE_TEXT, cause, job->ranks[rank].process);
 	}
 }
 
-static bool is_of_one_class(const struct host_cause *host)
+/* Where some causes are certain, those that are only likely contradict none of them. */
+static bool counts(const struct host_cause *host, int class_)
 {
-	return host->classes[story_of(host->cause.class_)].ranks == host->known;
+	return class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && (host->classes[class_].certain || !host->certain);
 }
 
 void host_cause_end(struct host_cause *host)
 {
-	host->differ = host->known && !is_of_one_class(host);
-	if (!host->differ)
+	uint32_t classes = 0;
+
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
+		classes += counts(host, class_);
+	host->differ = classes > 1;
+	if (!host->differ) {
+		host->known = host->known ? host->classes[story_of(host->cause.class_)].ranks : 0;
 		return;
+	}
 	host->cause = (struct cause){ .share = -1, .fd = -1, .seen = host->cause.seen, .tid = host->cause.tid,
 				      .lost = host->cause.lost, .forgotten = host->cause.forgotten };
 }
@@ -59,7 +68,7 @@ static void write_different(char *text, size_t room, const struct host_cause *ho
 	uint32_t named = 0;
 
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT && named < NAMED && used < room; class_++)
-		if (class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks)
+		if (counts(host, class_))
 			used += (size_t)snprintf(text + used, room - used, "%s rank %d %s", named++ ? "," : ":", host->classes[class_].first,
 						 host->classes[class_].text);
 }
@@ -79,7 +88,7 @@ static void add_unexplained(struct record *record, const struct host_cause *host
 
 	if (record->finding.confidence == RW_CERTAIN)
 		record->finding.confidence = RW_LIKELY;
-	snprintf(what, sizeof(what), "why %u of the host's %u ranks %s late: a cause was seen on the other%s only", open, host->ranks,
+	snprintf(what, sizeof(what), "why %u of the host's %u ranks %s late: this cause was seen on the other%s only", open, host->ranks,
 		 open == 1 ? "is" : "are", host->known == 1 ? " one" : "s");
 	record_add_missing(record, what);
 }

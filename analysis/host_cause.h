@@ -11,10 +11,11 @@ enum { HOST_CAUSE_TEXT = 64 };
 struct host_cause {
 	struct cause cause; /* of the rank whose cause was seen best; of class unknown where none was seen, or where they differ … */
 	uint32_t rank;      /* … and this rank, as an index into job.ranks; the first rank where the class is unknown */
-	uint32_t ranks, known;
-	bool differ;
+	uint32_t ranks, known; /* ranks, and those whose cause is the one that is taken */
+	bool certain, differ;
 	struct {
 		uint32_t ranks;
+		bool certain; /* of one rank at least */
 		int32_t first; /* world rank */
 		char text[HOST_CAUSE_TEXT];
 	} classes[RW_CAUSE_COUNT];

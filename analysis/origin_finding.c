@@ -158,7 +158,7 @@ static void add_missing(struct record *record, const struct origin_story *story)
 			 naming_function(main->instance->function), why_not_scanned(main));
 		record_add_missing(record, what);
 	} else if (story->upstream.count) {
-		snprintf(what, sizeof(what), "%u operations before it, that can have brought it, were not scanned",
+		snprintf(what, sizeof(what), "%u earlier operations that can have brought it were not scanned",
 			 story->upstream.not_scanned);
 		record_add_missing(record, what);
 	}

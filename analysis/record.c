@@ -223,12 +223,11 @@ void record_set_operation(struct record *record, const struct job *job, const st
 		return;
 	char what[192];
 	if (unseen > 0)
-		snprintf(what, sizeof(what), "%u of %d ranks of %s were seen: " RECORD_UNSEEN_MEMBERS,
-			 communicator->member_count, communicator->size, record->comm_name);
+		snprintf(what, sizeof(what), "only %u of this communicator's %d ranks %s seen: " RECORD_UNSEEN_MEMBERS,
+			 communicator->member_count, communicator->size, communicator->member_count == 1 ? "was" : "were");
 	else
 		snprintf(what, sizeof(what),
-			 "this NCCL does not report how many ranks %s has: ranks that were not seen cannot be named",
-			 record->comm_name);
+			 "this NCCL does not report how many ranks this communicator has: ranks that were not seen cannot be named");
 	if (unseen < 0 && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;
 	record_add_missing(record, what);

@@ -12,7 +12,7 @@
 #include "analysis/values.h"
 
 /* What `missing` says where ranks of the communicator were not seen. */
-#define RECORD_UNSEEN_MEMBERS "nobody among the others can be named"
+#define RECORD_UNSEEN_MEMBERS "none of the others can be named"
 
 enum {
 	RECORD_MISSING = 4,

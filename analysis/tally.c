@@ -24,9 +24,11 @@ static bool same_group(const struct tally_group *group, const struct wait_class 
 
 static void note_shown(struct tally *tally, enum rw_cause_class class_, const struct evidence_piece *piece, uint64_t ns)
 {
-	if (piece->shown == EVIDENCE_SAME_WAIT)
+	uint8_t shown = class_ == RW_CAUSE_CPU ? piece->queue_shown : piece->shown;
+
+	if (shown == EVIDENCE_SAME_WAIT)
 		tally->same_wait_ns[class_] += ns;
-	if (piece->shown != EVIDENCE_BETWEEN_SAMPLES)
+	if (shown != EVIDENCE_BETWEEN_SAMPLES)
 		return;
 	tally->between_ns[class_] += ns;
 	tally->between_count[class_]++;
@@ -80,17 +82,34 @@ static uint64_t ran(const struct evidence_piece *piece, uint64_t shared, uint64_
 	uint64_t rest = shared - queued;
 	uint64_t used = portion(piece->cpu_ns + TICK_NS, shared, piece->end_ns - piece->start_ns);
 
-	return piece->kind == ANALYSIS_WAIT_SAMPLE && piece->cpu_known && used < rest ? used : rest;
+	return piece->cpu_known && used < rest ? used : rest;
+}
+
+/* queue_shared: how much of the windows lies in [queue_from_ns, end_ns] of a sample. */
+static void add_sample(struct tally *tally, const struct wait_class *class_, const struct evidence_piece *piece, uint64_t shared,
+		       uint64_t queue_shared)
+{
+	static const struct wait_class without_cpu = { .class_ = RW_CAUSE_CPU, .known = true };
+	uint64_t length = piece->end_ns - piece->queue_from_ns;
+	uint64_t queued = portion(piece->run_queue_ns, queue_shared, length), within = portion(piece->run_queue_ns, shared, length);
+
+	add_to_group(tally, &without_cpu, piece, queued);
+	if (class_->known)
+		add_to_group(tally, class_, piece, class_->class_ == RW_CAUSE_RUNNING ? ran(piece, shared, within) : shared - within);
 }
 
 static void add_piece(struct tally *tally, const struct intern *intern, const struct evidence_piece *piece,
-		      uint64_t shared)
+		      uint64_t shared, uint64_t queue_shared)
 {
 	static const struct wait_class without_cpu = { .class_ = RW_CAUSE_CPU, .known = true };
 	struct wait_class class_ = wait_classify(intern, piece);
 	uint64_t length = piece->end_ns - piece->start_ns;
 	uint64_t queued = portion(piece->run_queue_ns, shared, length);
 
+	if (piece->kind == ANALYSIS_WAIT_SAMPLE) {
+		add_sample(tally, &class_, piece, shared, queue_shared);
+		return;
+	}
 	if (piece->kind == ANALYSIS_WAIT_RUN_QUEUE) {
 		add_to_group(tally, &class_, piece, queued);
 		return;
@@ -101,7 +120,7 @@ static void add_piece(struct tally *tally, const struct intern *intern, const st
 	}
 	add_to_group(tally, &without_cpu, piece, queued);
 	if (class_.known)
-		add_to_group(tally, &class_, piece, class_.class_ == RW_CAUSE_RUNNING ? ran(piece, shared, queued) : shared - queued);
+		add_to_group(tally, &class_, piece, shared - queued);
 }
 
 static void tally_up(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
@@ -114,8 +133,9 @@ static void tally_up(const struct intern *intern, const struct evidence *evidenc
 		if (piece->tid != tid || piece->level != tally->level || sampled != tally->sampled)
 			continue;
 		uint64_t shared = tally_overlap(windows, window_count, piece->start_ns, piece->end_ns);
-		if (shared)
-			add_piece(tally, intern, piece, shared);
+		uint64_t queue_shared = sampled ? tally_overlap(windows, window_count, piece->queue_from_ns, piece->end_ns) : shared;
+		if (shared || queue_shared)
+			add_piece(tally, intern, piece, shared, queue_shared);
 	}
 }
 
@@ -144,7 +164,7 @@ bool tally_shows(const struct tally *tally, enum rw_cause_class class_)
 
 	if (tally->between_count[class_] >= TALLY_SAMPLES)
 		shown_ns += tally->between_ns[class_];
-	return !tally->sampled || shown_ns * 2 >= tally->by_class[class_];
+	return !tally->sampled || shown_ns * TALLY_SHOWN_PART >= tally->by_class[class_];
 }
 
 enum rw_cause_class tally_class(const struct tally *tally)

@@ -30,7 +30,10 @@ struct tally {
 	bool sampled;
 };
 
-enum { TALLY_SAMPLES = 2 /* that end a time between two samples: three samples in a row, or two times two */ };
+enum {
+	TALLY_SAMPLES = 2,    /* that end a time between two samples: three samples in a row, or two times two */
+	TALLY_SHOWN_PART = 3, /* one part in so many of a class's time must lie between samples */
+};
 
 /* The best evidence there is about the thread: of the highest level that explains half of the windows, else of the one
  * that explains most. */
@@ -41,7 +44,7 @@ const struct tally_group *tally_group_of(const struct tally *tally, enum rw_caus
 /* The same, of those whose waits a thread of the process ended. */
 const struct tally_group *tally_group_woken(const struct tally *tally, enum rw_cause_class class_);
 enum rw_cause_class tally_class(const struct tally *tally);
-/* Do samples show what the thread did for at least half of this class's time, or are they so few or far apart that most of it is
+/* Do samples show what the thread did for at least a third of this class's time, or are they so few or far apart that most of it is
  * assumed? Always true of evidence that is not sampled. */
 bool tally_shows(const struct tally *tally, enum rw_cause_class class_);
 /* Time that [from, to] shares with the windows. */

@@ -101,7 +101,7 @@ static void doubt(struct record *record)
 	record->finding.confidence = RW_INCONCLUSIVE;
 	if (end)
 		snprintf(end, sizeof(record->text) - (size_t)(end - record->text),
-			 "; no rank that is seen comes late, one that is not may");
+			 "; no seen rank comes late, but one that is not seen may");
 }
 
 /* Where no network is between the ranks. */

@@ -77,11 +77,11 @@ static void write_text(struct record *record, const struct world_comm *comm, con
 	snprintf(what, sizeof(what), "sums over the digests of %u results, of %u ranks, by the messages of their hosts",
 		 agreement->operations, votes->count);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "which of these operations it was: a sum tells that results differ, and not which");
+	record_add_missing(record, "which of these operations it was: a sum over their results shows that one differs, and not which");
 	if (!known)
 		record_add_missing(record, "which of them is wrong: no result is shared by more than half of the ranks, or several ranks differ");
 	if (comm->size > 0 && (int32_t)votes->count < comm->size) {
-		snprintf(what, sizeof(what), "%u of %d ranks told of these results", votes->count, comm->size);
+		snprintf(what, sizeof(what), "the results of the others: only %u of %d ranks reported theirs", votes->count, comm->size);
 		record_add_missing(record, what);
 	}
 }

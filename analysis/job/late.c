@@ -132,9 +132,9 @@ static void write_text(struct record *record, const struct view *view)
 	if (finding->cause.text == record->differing)
 		record_add_missing(record, "which of these reasons is the host's: its ranks have different ones");
 	else if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
-		record_add_missing(record, "messages tell how long ranks worked, not at what, and its host has seen nothing that would explain it");
+		record_add_missing(record, "what it worked at: messages hold only how long ranks worked, and its host saw nothing that would explain it");
 	else
-		record_add_missing(record, "that this is why it is late: messages hold sums over seconds, in which its host has seen the cause, and not the single operations");
+		record_add_missing(record, "whether this is why it is late: its host saw this cause in the same seconds, and messages hold only sums over these, not the single operations");
 }
 
 /* NULL: its host has not said lately why it is late. */

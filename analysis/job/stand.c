@@ -277,9 +277,9 @@ static void tell_hang(struct look *look, const struct root *root)
 	else if (!reason)
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
 	if (progress == RW_MESSAGE_PROGRESS_UNKNOWN)
-		record_add_missing(record, "what its threads do is not known: its host has not told");
+		record_add_missing(record, "what its threads do: its host has not reported it");
 	else
-		record_add_missing(record, "what it does between two messages: hosts send where their ranks stand, and not each call");
+		record_add_missing(record, "what it does between two messages: a host reports the latest call of each rank, and not every call");
 	text_hang(record);
 	tell(look, record);
 }
@@ -304,10 +304,10 @@ static void tell_lost(struct look *look, uint32_t at)
 		record->subject = TOLD_HOST | host;
 		record->finding.severity = RW_CRITICAL;
 		record->finding.confidence = RW_LIKELY;
-		snprintf(what, sizeof(what), "sends nothing for %.0f s", (double)(look->now_ns - lost->heard_ns) / 1e9);
+		snprintf(what, sizeof(what), "has sent nothing for %.0f s", (double)(look->now_ns - lost->heard_ns) / 1e9);
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: the host or its collector is lost");
 		record_add_evidence(record, "messages", (double)(look->now_ns - lost->heard_ns) / 1e6, "the host sends nothing");
-		record_add_missing(record, "whether the host is lost, or its collector and a rank on it stands, only the host can tell");
+		record_add_missing(record, "whether the host is down, or only its collector, and a rank there stands still: check the host itself");
 		char ranks_text[128], operation[128], waiting[128];
 		told_comm_name(operation, sizeof(operation), first->place->comm);
 		snprintf(record->text, sizeof(record->text), "host %s (%s) %s: %s %s for it in %s #%llu on %s", lost->name,
@@ -495,7 +495,7 @@ static void tell_desync(struct look *look, const struct job_place *place)
 		record->finding.severity = RW_CRITICAL;
 		record->finding.confidence = majority ? RW_LIKELY : RW_INCONCLUSIVE;
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
-		record_add_missing(record, "whether they parted at an earlier call: messages tell where ranks stand, and not each call");
+		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of each rank, and not every call");
 		text_desync(record, &odd, &usual);
 		tell(look, record);
 	}
@@ -536,7 +536,7 @@ static void tell_blind(struct look *look, uint32_t host)
 	record->finding.confidence = RW_CERTAIN;
 	record->finding.first_seen_ns = silent->heard_ns;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector has ended, or is cut off");
-	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, and its ranks go on: its collector is lost",
+	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, but its ranks go on: its collector is lost",
 		 silent->name);
 	tell(look, record);
 }

@@ -78,8 +78,8 @@ void told_set_operation(struct record *record, const struct world_comm *comm, ui
 	finding->operation.sequence = sequence;
 	finding->operation.phase = phase;
 	if (comm->size && (int32_t)comm->member_count < comm->size) {
-		snprintf(what, sizeof(what), "%u of %d ranks of %s were told of: " RECORD_UNSEEN_MEMBERS,
-			 comm->member_count, comm->size, record->comm_name);
+		snprintf(what, sizeof(what), "the hosts' messages name only %u of this communicator's %d ranks: " RECORD_UNSEEN_MEMBERS,
+			 comm->member_count, comm->size);
 		record_add_missing(record, what);
 	}
 }

@@ -292,7 +292,38 @@ Test(tally, a_sample_does_not_stand_for_the_time_before_its_thread_called_NCCL)
 		cr_expect_eq(evidence_at(&seen.evidence, 1)->shown, EVIDENCE_ASSUMED);
 		cr_expect_eq(evidence_at(&seen.evidence, 0)->start_ns, 1131 * MS, "it has not called since");
 		cr_expect_eq(evidence_at(&seen.evidence, 0)->shown, EVIDENCE_BETWEEN_SAMPLES);
-		cr_expect_eq(of(&seen, 1000, 1110).explained_ns, 0, "order %d", order);
+		cr_expect_eq(of(&seen, 1000, 1110).by_class[RW_CAUSE_IO], 0, "order %d", order);
+		end(&seen);
+	}
+}
+
+/* It has no CPU from 1000 ms on, gets one at 1130 ms, and calls at once: its counter shows the wait only in the sample after the call. */
+Test(tally, a_wait_for_a_cpu_counts_up_to_the_call_that_it_delayed)
+{
+	for (int order = 0; order < 2; order++) {
+		struct analysis_wait runnable = a_wait(0, 0, -1, 0);
+		struct seen seen;
+
+		setup(&seen);
+		runnable.kind = ANALYSIS_WAIT_SAMPLE;
+		runnable.level = RW_LEVEL_PROC;
+		runnable.state = 'R';
+		runnable.cpu_ns = 100 * MS;
+		runnable.run_queue_ns = 5 * MS;
+		for (uint64_t at_ms = 1050; at_ms <= 1100; at_ms += 50) {
+			runnable.end_ns = at_ms * MS;
+			add(&seen, runnable);
+		}
+		if (order == 0)
+			evidence_note_call(&seen.evidence, THREAD, 1130 * MS);
+		sample(&seen, 1150, 0, 135, 102);
+		if (order == 1)
+			evidence_note_call(&seen.evidence, THREAD, 1130 * MS);
+		struct tally tally = of(&seen, 1030, 1130);
+		cr_expect_eq(tally_class(&tally), RW_CAUSE_CPU);
+		cr_expect_gt(tally.by_class[RW_CAUSE_CPU], 95 * MS, "%lu", (unsigned long)tally.by_class[RW_CAUSE_CPU]);
+		cr_expect(tally_shows(&tally, RW_CAUSE_CPU), "a counter is no guess");
+		cr_expect_eq(tally.by_class[RW_CAUSE_IO], 0);
 		end(&seen);
 	}
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/alike.h"
+#include "analysis/evenly.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/peers.h"
@@ -155,13 +156,13 @@ static uint64_t limit_ns(const struct sums *sums)
 
 double sums_least_share(const struct sums_rank *rank)
 {
-	return rank->even ? SUMS_EVEN_SHARE : SUMS_SHARE_MIN;
+	return rank->even ? EVENLY_SHARE : SUMS_SHARE_MIN;
 }
 
 /* Windows of a part: noise that lasts does so for steps, of which a window may hold few. */
 static uint32_t even_part(const struct sums *sums)
 {
-	uint64_t steps_ns = SUMS_EVEN_STEPS / SUMS_EVEN_PARTS * sums->step_ns, windows = (steps_ns + sums->window_ns - 1) / sums->window_ns;
+	uint64_t steps_ns = SUMS_EVEN_STEPS / EVENLY_PARTS * sums->step_ns, windows = (steps_ns + sums->window_ns - 1) / sums->window_ns;
 
 	if (windows < SUMS_EVEN_PART)
 		return SUMS_EVEN_PART;
@@ -169,13 +170,14 @@ static uint32_t even_part(const struct sums *sums)
 }
 
 /* What a rank was late by in each part of the last windows. False: it was not judged in each of them. */
-static bool add_parts(const struct suspect *suspect, uint64_t number, uint32_t part, uint64_t *parts)
+static bool add_parts(const struct sums *sums, uint32_t rank, uint64_t number, uint32_t part, struct evenly *evenly)
 {
-	for (uint32_t i = 0; i < SUMS_EVEN_PARTS * part; i++) {
-		const struct blame *blame = &suspect->blames[(number - i) % STRAGGLER_STEPS];
+	*evenly = (struct evenly){ 0 };
+	for (uint32_t i = 0; i < EVENLY_PARTS * part; i++) {
+		const struct blame *blame = &sums->watched.suspects[rank].blames[(number - i) % STRAGGLER_STEPS];
 		if (blame->step != number - i)
 			return false;
-		parts[i / part] = (i % part ? parts[i / part] : 0) + blame->late_ns;
+		evenly->shares[i / part] += (double)blame->late_ns / part / (double)sums->window_ns;
 	}
 	return true;
 }
@@ -185,7 +187,7 @@ static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t nu
 {
 	uint64_t theirs = sums->ranks[other].theirs;
 
-	return sums->watched.suspects[other].open || (theirs && theirs + SUMS_EVEN_PARTS * even_part(sums) > number);
+	return sums->watched.suspects[other].open || (theirs && theirs + EVENLY_PARTS * even_part(sums) > number);
 }
 
 /* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as little. */
@@ -202,28 +204,22 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
-/* Late by little, but for a minute as much, and by far more than any other rank: ranks that differ for good, or by noise that lasts, are not
- * so much further apart than the others are. */
+/* Late by little, but for a minute as much, and by far more than any other rank. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
 {
-	uint64_t parts[SUMS_EVEN_PARTS], least_ns = UINT64_MAX;
+	struct evenly own, other;
 	uint32_t others = 0, part = even_part(sums);
 
-	if (number < sums->watched.first_step + SUMS_EVEN_PARTS * part || !add_parts(&sums->watched.suspects[rank], number, part, parts))
-		return false;
-	for (uint32_t i = 0; i < SUMS_EVEN_PARTS; i++)
-		least_ns = parts[i] < least_ns ? parts[i] : least_ns;
-	if ((double)least_ns < SUMS_EVEN_SHARE * part * (double)sums->window_ns)
+	if (number < sums->watched.first_step + EVENLY_PARTS * part || !add_parts(sums, rank, number, part, &own) || !evenly_is_late(&own))
 		return false;
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		if (i != rank && is_late_besides(sums, i, number))
 			return false;
-		if (i == rank || !add_parts(&sums->watched.suspects[i], number, part, parts))
+		if (i == rank || !add_parts(sums, i, number, part, &other))
 			continue;
 		others++;
-		for (uint32_t k = 0; k < SUMS_EVEN_PARTS; k++)
-			if (parts[k] * SUMS_EVEN_BEYOND > least_ns)
-				return false;
+		if (!evenly_is_far_from(&own, &other))
+			return false;
 	}
 	return others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
 }

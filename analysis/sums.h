@@ -26,12 +26,10 @@ enum {
 	SUMS_LEFT = 6,        /* windows that the tests of steps have for what single operations show */
 	SUMS_STEADY = 8,      /* times as much as it changes by from one to the next: then it is no noise that lasts */
 	SUMS_FAIR = 3,        /* times as much it must work longer as it saw operations end at another time than others did */
-	SUMS_EVEN_PARTS = 4,  /* a rank is late evenly that is so in so many parts, … */
-	SUMS_EVEN_PART = 6,   /* … windows each, … */
+	SUMS_EVEN_PART = 6,   /* windows of a part (analysis/evenly.h), … */
 	SUMS_EVEN_STEPS = 64, /* … or more, so that all parts together hold so many steps, … */
 	SUMS_EVEN_PART_MAX = 15, /* … but no more windows than that: STRAGGLER_STEPS of them are kept */
-	SUMS_EVEN_BEYOND = 3, /* … so many times as much as each other rank was in any of them, … */
-	SUMS_EVEN_OTHERS = 3, /* … of which so many, at least, must be known */
+	SUMS_EVEN_OTHERS = 3, /* other ranks that must be known in each */
 	SUMS_UNLIKE = 16,     /* who has one in so many operations more or less than the median does not do the same */
 };
 #define SUMS_WINDOW_NS 2000000000u /* or SUMS_STEPS steps, if they take longer */
@@ -41,7 +39,6 @@ enum {
 #define SUMS_NOISE_LASTS 0.5       /* from one window to the next, at least, … */
 #define SUMS_NOISE_LASTS_STEP 0.9  /* … and so much from one step to the next, as long as a window holds few of them */
 #define SUMS_SHARE_MIN 0.04        /* of the time that a rank works longer */
-#define SUMS_EVEN_SHARE 0.0125     /* the same, of a rank that is late evenly */
 #define SUMS_UPDATE_NS 10000000000u
 
 /* What is summed of one rank in one window. */
@@ -98,7 +95,7 @@ void sums_note_operation(struct sums *sums, uint32_t rank, const struct operatio
 /* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it; launch_ns 0: not
  * known. */
 void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
-/* The share of the time by which a rank that is suspected must be late: SUMS_SHARE_MIN or SUMS_EVEN_SHARE. */
+/* The share of the time by which a rank that is suspected must be late: SUMS_SHARE_MIN or EVENLY_SHARE. */
 double sums_least_share(const struct sums_rank *rank);
 /* Opens, updates and closes findings. After straggler_tick(): what that has found is not told twice. */
 void sums_tick(struct analysis *analysis, uint64_t now_ns);

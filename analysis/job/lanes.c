@@ -294,6 +294,11 @@ static uint64_t beyond(uint64_t value, uint64_t other)
 	return value > other ? value - other : 0;
 }
 
+static double apart(uint64_t value, uint64_t other)
+{
+	return (double)value - (double)other;
+}
+
 static void blame(struct lane *lane, const struct world *world, const struct world_comm *comm, const struct entry *entry,
 		  uint64_t late_us, double scale)
 {
@@ -324,6 +329,9 @@ static void blame_all(struct lane *lane, const struct world *world, const struct
 		uint64_t works_us = beyond(entries[i].own_us, own_us), waits_us = beyond(inside_us, entries[i].inside_us);
 		entries[i].late_us = works_us < waits_us ? works_us : waits_us;
 		blame(lane, world, comm, &entries[i], entries[i].late_us, scale);
+		if (lasted_us)
+			parts_note(&lane->members[entries[i].member].parts, apart(entries[i].own_us, own_us) / (double)lasted_us,
+				   apart(inside_us, entries[i].inside_us) / (double)lasted_us, apart(entries[i].lasted_us, lasted_us));
 	}
 	lane->lasted_s = (double)lasted_us / 1e6;
 	lane->compared = count;
@@ -334,6 +342,23 @@ static uint64_t limit_ns(void)
 	return (uint64_t)(LANES_SHARE_MIN * LANES_WINDOW_NS);
 }
 
+double lane_least_share(const struct lane *lane, uint32_t member)
+{
+	return lane->members[member].parts.even ? EVENLY_SHARE : LANES_SHARE_MIN;
+}
+
+static void suspect_it(struct lane *lane, struct peers *peers, uint32_t i, bool even, uint64_t now_ns)
+{
+	struct suspect *suspect = &lane->watched.suspects[i];
+
+	suspect_decide(suspect, now_ns);
+	suspect->open = true;
+	excursions_forget(suspect); /* nobody is measured by a fault */
+	peers_forget(peers);
+	lane->members[i].clean = 0;
+	lane->members[i].parts.even = even;
+}
+
 /* Named, acquitted, or neither. */
 static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t now_ns)
 {
@@ -341,25 +366,32 @@ static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t 
 	uint64_t late_ns = suspect_blame(suspect, lane->number).late_ns;
 
 	if (suspect->decided_ns) {
-		lane->members[i].clean = late_ns * 2 < limit_ns() ? lane->members[i].clean + 1 : 0;
+		double least_ns = lane_least_share(lane, i) * LANES_WINDOW_NS;
+		lane->members[i].clean = (double)late_ns * 2 < least_ns ? lane->members[i].clean + 1 : 0;
 		if (lane->members[i].clean < STRAGGLER_CLEAN)
 			return;
 		suspect->decided_ns = 0;
 		suspect->open = false;
+		parts_forget(&lane->members[i].parts);
 		peers_forget(peers);
 		return;
 	}
-	if (suspect->step != lane->number || late_ns < LATENESS_NOISE_NS || !excursion_is_proven(peers, suspect, limit_ns()))
-		return;
-	suspect_decide(suspect, now_ns);
-	suspect->open = true;
-	excursions_forget(suspect); /* nobody is measured by a fault */
-	peers_forget(peers);
-	lane->members[i].clean = 0;
+	if (suspect->step == lane->number && late_ns >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()))
+		suspect_it(lane, peers, i, false, now_ns);
 }
 
-static void test_all(struct lane *lane, uint64_t now_ns)
+static void decide_evenly(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint64_t now_ns)
 {
+	struct lane *lane = comm->lane;
+
+	for (uint32_t i = 0; i < lane->watched.suspect_count; i++)
+		if (!lane->watched.suspects[i].decided_ns && parts_show_late(lanes, world, comm, i))
+			suspect_it(lane, peers, i, true, now_ns);
+}
+
+static void test_all(const struct lanes *lanes, const struct world *world, struct world_comm *comm, uint64_t now_ns)
+{
+	struct lane *lane = comm->lane;
 	struct stragglers *watched = &lane->watched;
 
 	if (!watched->first_step)
@@ -369,6 +401,8 @@ static void test_all(struct lane *lane, uint64_t now_ns)
 	struct peers peers = peers_in(watched, lane->number);
 	for (uint32_t i = 0; i < watched->suspect_count; i++)
 		decide(lane, &peers, i, now_ns);
+	if (parts_end_cut(lane))
+		decide_evenly(lanes, world, comm, &peers, now_ns);
 	peers_forget(&peers);
 	excursions_note(watched, lane->number);
 }
@@ -412,7 +446,7 @@ static void judge(struct lanes *lanes, const struct world *world, struct world_c
 			lanes->cuts++;
 			blame_all(lane, world, comm, entries, count, values);
 			charge(world, comm, entries, count, mark->first_ns);
-			test_all(lane, now_ns);
+			test_all(lanes, world, comm, now_ns);
 		}
 	}
 	lane->base = *mark;
@@ -442,8 +476,11 @@ void lanes_tick(struct lanes *lanes, struct world *world, uint64_t now_ns)
 double lane_share(const struct lane *lane, uint32_t member, uint32_t count)
 {
 	const struct suspect *suspect = &lane->watched.suspects[member];
+	const struct parts *parts = &lane->members[member].parts;
 	uint64_t late_ns = 0, seen = 0;
 
+	if (parts->even && parts_share(parts) > 0)
+		return parts_share(parts);
 	for (uint64_t back = 0; back < count && suspect->step >= lane->watched.first_step + back; back++) {
 		struct blame blame = suspect_blame(suspect, suspect->step - back);
 		late_ns += blame.late_ns;

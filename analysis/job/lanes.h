@@ -7,7 +7,8 @@
  * than their median it is inside operations. Unseen time belongs to neither.
  *
  * All of a rank's time counts, whichever communicator cuts it. So a rank that waits less here because it has waited elsewhere, for a rank
- * of its own host, is not late. analysis/excursion.h decides whether lateness is beyond chance; its steps are cuts here.
+ * of its own host, is not late. analysis/excursion.h decides whether lateness is beyond chance; its steps are cuts here. What is late by
+ * too little for it, but evenly, is found by analysis/job/parts.h.
  */
 #ifndef ANALYSIS_JOB_LANES_H
 #define ANALYSIS_JOB_LANES_H
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/job/parts.h"
 #include "analysis/job/world.h"
 #include "analysis/straggler.h"
 
@@ -38,6 +40,7 @@ struct lane_member {
 	double late, host, device; /* µs of late cuts; the weight of a cut decreases with each later one */
 	uint32_t clean; /* cuts in a row without lateness */
 	bool judged;    /* was judged in the newest cut */
+	struct parts parts;
 };
 
 struct lane {
@@ -48,6 +51,7 @@ struct lane {
 	uint64_t number;        /* number of cuts that were judged */
 	uint32_t compared, hosts; /* members and hosts of the newest cut */
 	double lasted_s;        /* length of the newest cut */
+	struct parts_clock part;
 };
 
 struct lanes {
@@ -59,7 +63,8 @@ struct lanes {
 
 /* Chooses lanes, and judges the cuts that have arrived. */
 void lanes_tick(struct lanes *lanes, struct world *world, uint64_t now_ns);
-/* By how much this member's lateness prolonged the latest `count` cuts in which it was late, as a share of the time. 0: none. */
+/* By how much this member's lateness prolonged the latest `count` cuts in which it was late, as a share of the time; of a member that is late
+ * evenly, the last parts (analysis/job/parts.h), late or not. 0: none. */
 double lane_share(const struct lane *lane, uint32_t member, uint32_t count);
 /* Its average lateness in the newest LANES_RECENT cuts, or in as many as there are, as a share of the time. */
 double lane_recent(const struct lane *lane, uint32_t member);
@@ -67,6 +72,8 @@ static inline bool lane_is_late(const struct lane *lane, uint32_t member)
 {
 	return member < lane->watched.suspect_count && lane->watched.suspects[member].decided_ns;
 }
+/* The least share of the time by which it must be late: LANES_SHARE_MIN, or EVENLY_SHARE where it was found to be late evenly. */
+double lane_least_share(const struct lane *lane, uint32_t member);
 size_t lanes_bytes(const struct lanes *lanes, const struct world *world);
 /* Frees all lanes. Call it before the world's communicators are forgotten. */
 void lanes_forget(struct lanes *lanes, struct world *world);

@@ -17,12 +17,14 @@ struct view {
 	uint32_t member;
 	bool late;     /* decided */
 	double recent; /* share of the time, of late */
+	double least;  /* share that it must be, of late, to be reported */
 };
 
 /* Of one host. */
 struct host_view {
 	uint32_t judged, late, near;
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
+	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
 };
 
@@ -30,6 +32,11 @@ struct views {
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
 };
+
+static double least_recent(const struct lane *lane, uint32_t member)
+{
+	return lane->members[member].parts.even ? LATE_RECENT_EVEN * lane_least_share(lane, member) : LATE_RECENT_MIN;
+}
 
 static bool look(const struct lanes *lanes, struct world *world, struct views *views)
 {
@@ -45,7 +52,8 @@ static bool look(const struct lanes *lanes, struct world *world, struct views *v
 			if (!comm->lane->members[k].judged || (view->lane && !late))
 				continue;
 			*view = (struct view){ .lane = comm->lane, .comm = comm, .member = k, .late = late,
-					       .recent = lane_recent(comm->lane, k) };
+					       .recent = lane_recent(comm->lane, k),
+					       .least = least_recent(comm->lane, k) };
 		}
 	}
 	return true;
@@ -61,6 +69,8 @@ static void count_hosts(const struct world *world, struct views *views, uint64_t
 		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
 		host->judged++;
 		host->late += view->late;
+		if (view->late && (!host->latest || view->least < host->least))
+			host->least = view->least;
 		if (view->late && view->recent > host->latest)
 			host->latest = view->recent;
 		if (view->late && (!host->since_ns || since_ns < host->since_ns))
@@ -77,7 +87,7 @@ static void count_hosts(const struct world *world, struct views *views, uint64_t
 /* All its ranks are, one of them for certain: to name that one alone would mislead. */
 static bool is_host_late(const struct host_view *host)
 {
-	return host->judged > 1 && host->late && host->near == host->judged && host->latest >= LATE_RECENT_MIN;
+	return host->judged > 1 && host->late && host->near == host->judged && host->latest >= host->least;
 }
 
 static bool is_adopted(const struct world *world, uint32_t rank)
@@ -282,7 +292,7 @@ static void consider(struct world *world, struct findings *findings, const struc
 		return;
 	}
 	rank->wanted_ns = now_ns;
-	if (views->ranks[i].recent < LATE_RECENT_MIN || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
+	if (views->ranks[i].recent < views->ranks[i].least || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);

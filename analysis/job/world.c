@@ -155,6 +155,25 @@ static void note_pause(struct world_host *host, uint64_t now_ns)
 		host->pause_ns = pause_ns;
 }
 
+/* False: this batch has come before. Its messages say the same again. */
+static bool note_number(struct world_host *host, uint64_t number)
+{
+	enum { KEPT = 64 };
+
+	if (number >= host->next && number < UINT64_MAX) {
+		uint64_t further = number + 1 - host->next;
+		host->came = (further < KEPT ? host->came << further : 0) | 1;
+		host->next = number + 1;
+		return true;
+	}
+	uint64_t before = host->next - 1 - number;
+	if (before >= KEPT)
+		return true; /* it is not known any more */
+	bool came = host->came >> before & 1;
+	host->came |= UINT64_C(1) << before;
+	return !came;
+}
+
 /* False: it comes late, from a sender that another one has followed. */
 static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *header, uint64_t now_ns)
 {
@@ -167,14 +186,13 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 		host->start = header->start;
 		memcpy(host->boot, header->boot, sizeof(host->boot));
 		host->epoch++;
-		host->next = host->taken = host->unsent = 0;
+		host->next = host->taken = host->came = host->unsent = 0;
 		host->ended = false;
 	}
-	host->taken++;
-	if (header->number >= host->next && header->number < UINT64_MAX) {
-		host->next = header->number + 1;
+	bool newest = header->number >= host->next;
+	host->taken += note_number(host, header->number);
+	if (newest)
 		host->unsent = header->lost;
-	}
 	host->ended |= header->flags & RW_BATCH_LAST;
 	note_pause(host, now_ns);
 	host->heard_ns = now_ns;

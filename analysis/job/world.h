@@ -40,6 +40,7 @@ struct world_host {
 	uint64_t start, former; /* the sender's start number, and that of the former sender on this host; 0 none */
 	uint16_t epoch;         /* counts the host's senders, from 1 */
 	uint64_t next, taken;   /* of this sender: the number after its newest batch, and how many batches have come */
+	uint64_t came;          /* bit i: batch next - 1 - i has come */
 	uint64_t unsent;
 	uint64_t heard_ns;
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */

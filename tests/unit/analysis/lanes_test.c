@@ -176,6 +176,54 @@ Test(lanes, who_was_late_is_no_longer_after_some_cuts_below_half_the_limit)
 	end(&compared);
 }
 
+/* Of each cut of two seconds: how much longer each rank works than the first one. */
+struct evenly_case {
+	const char *what;
+	uint32_t longer_us[RANKS], per_host;
+	uint32_t ragged_us; /* its last rank sees ends by so much later and earlier, by turns */
+	bool late[RANKS];
+};
+
+static void cut_each(struct compared *compared, const struct evenly_case *given, int cuts)
+{
+	for (int i = 0; i < cuts; i++) {
+		for (int32_t rank = 0; rank < compared->ranks; rank++) {
+			bool ragged = rank == compared->ranks - 1;
+			compared->totals[rank].own_us += given->longer_us[rank];
+			compared->totals[rank].inside_us -= given->longer_us[rank];
+			compared->totals[rank].inside_us += !ragged ? 0 : i % 2 ? -given->ragged_us : given->ragged_us;
+		}
+		cut(compared, &same, &same, 0);
+	}
+}
+
+/* Each is too little for the other tests: half of 4 % of the time, at most. */
+Test(lanes, who_is_late_evenly_is_suspected_where_the_others_differ_by_far_less)
+{
+	static const struct evenly_case cases[] = {
+		{ "2 %", { [7] = 40000 }, 1, 0, { [7] = true } },
+		{ "1.25 % and more", { [7] = 25100 }, 1, 0, { [7] = true } },
+		{ "less than 1.25 %", { [7] = 24900 }, 1, 0, { 0 } },
+		{ "another one is late by less than a third", { [2] = 13000, [7] = 40000 }, 1, 0, { [7] = true } },
+		{ "another one is late by more than a third", { [2] = 13600, [7] = 40000 }, 1, 0, { 0 } },
+		{ "another one works less by more than a third", { 13600, 13600, 0, 13600, 13600, 13600, 13600, 13600 + 40000 }, 1, 0, { 0 } },
+		{ "a host of two ranks", { [6] = 40000, [7] = 36000 }, 2, 0, { 0 } },
+		{ "two ranks of two hosts", { [5] = 40000, [7] = 36000 }, 1, 0, { 0 } },
+		{ "it sees ends at other times", { [7] = 40000 }, 1, 20000, { 0 } },
+		{ "it sees ends nearly as the others do", { [7] = 40000 }, 1, 400, { [7] = true } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct compared compared;
+		begin(&compared, RANKS, (int32_t)cases[i].per_host);
+		cut_until_compared(&compared, &same);
+		cut_each(&compared, &cases[i], 80);
+		for (uint32_t rank = 0; rank < RANKS; rank++)
+			cr_expect_eq(is_late(&compared, rank), cases[i].late[rank], "%s: rank %u", cases[i].what, rank);
+		end(&compared);
+	}
+}
+
 /* Whatever was in the memory before; the two that join later begin with nothing, and the others keep what they have. */
 Test(lanes, members_begin_with_nothing)
 {

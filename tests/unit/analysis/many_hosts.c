@@ -120,6 +120,23 @@ static analysis_process_id id_of(const struct many *many, int rank)
 	return (analysis_process_id)(rank % many->job->per_host);
 }
 
+static void post(struct many *many, const void *bytes, size_t length)
+{
+	if (many->letter_count == many->letter_room) {
+		many->letter_room = many->letter_room ? many->letter_room * 2 : 64;
+		many->letters = realloc(many->letters, many->letter_room * sizeof(*many->letters));
+		if (!many->letters)
+			abort();
+	}
+	struct letter *letter = &many->letters[many->letter_count++];
+	*letter = (struct letter){ .at_ms = many->ticked_ms + draw(&many->network) * many->job->delay_ms,
+				   .length = length,
+				   .bytes = malloc(length) };
+	if (!letter->bytes)
+		abort();
+	memcpy(letter->bytes, bytes, length);
+}
+
 static void send(void *argument, const void *bytes, size_t length)
 {
 	struct host *host = argument;
@@ -136,19 +153,9 @@ static void send(void *argument, const void *bytes, size_t length)
 	many->result->sent_messages += (length - sizeof(struct rw_batch)) / RW_MESSAGE_SIZE;
 	if (draw(&many->network) < many->job->lose)
 		return;
-	if (many->letter_count == many->letter_room) {
-		many->letter_room = many->letter_room ? many->letter_room * 2 : 64;
-		many->letters = realloc(many->letters, many->letter_room * sizeof(*many->letters));
-		if (!many->letters)
-			abort();
-	}
-	struct letter *letter = &many->letters[many->letter_count++];
-	*letter = (struct letter){ .at_ms = many->ticked_ms + draw(&many->network) * many->job->delay_ms,
-				   .length = length,
-				   .bytes = malloc(length) };
-	if (!letter->bytes)
-		abort();
-	memcpy(letter->bytes, bytes, length);
+	post(many, bytes, length);
+	if (many->job->twice > 0 && draw(&many->network) < many->job->twice)
+		post(many, bytes, length);
 }
 
 /* The job half's clock is one of its own, too. */
@@ -972,6 +979,11 @@ static void begin(struct many *many)
 						.difference = job->differences * (2 * uniform(many) - 1),
 						.level = job->noise * normal(many) };
 		announce(many, i);
+	}
+	for (int i = 0; i < job->hosts && job->host_differences > 0; i++) {
+		double difference = job->host_differences * (2 * uniform(many) - 1);
+		for (int k = 0; k < job->per_host; k++)
+			many->ranks[i * job->per_host + k].difference += difference;
 	}
 }
 

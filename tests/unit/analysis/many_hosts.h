@@ -62,7 +62,8 @@ struct many_hosts_job {
 	double step_ms;              /* without its transfers */
 	double jitter;               /* of each operation's work: uniform, this share of it */
 	double noise, lasts;         /* of a rank in a step: standard deviation, and what is left of it in the next */
-	double differences;          /* ranks differ for good by up to this, either way */
+	double differences;          /* ranks differ for good by up to this, either way … */
+	double host_differences;     /* … and hosts, with all their ranks, by up to this */
 	double uneven;               /* the last stage works so much longer than the first */
 	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
 	int scanned;                 /* the result of one operation in so many is scanned; 0: of none */
@@ -81,6 +82,7 @@ struct many_hosts_job {
 	double at_s, pause_s, seconds;
 	double lose;                 /* this share of the batches never comes … */
 	double delay_ms;             /* … and the others come so much later, at most */
+	double twice;                /* this share of them comes once more, as late */
 	bool mixed;                  /* the messages of each batch come in another order than they were written in */
 	bool deaf;                   /* hosts hear nothing of what they are asked */
 	bool mute;                   /* hosts report none of their own findings, so that only the job half judges */

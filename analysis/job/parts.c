@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/lanes.h"
+#include "analysis/sorting.h"
+
+static const float forgets = 1 / 16.0f;
+
+/* One member beside all others. */
+struct weighing {
+	const struct world *world;
+	struct evenly member;
+	uint32_t host, together; /* together: so many parts are taken as one */
+	bool *seen;            /* by host */
+	uint32_t others, near; /* others, and those of them that it is not far from */
+	uint32_t hosts;        /* other hosts */
+	uint32_t with, mates;  /* of its host: those that are as late, and the others */
+	uint32_t most;         /* with more than so many near it is not beyond the others, however many these are */
+};
+
+void parts_note(struct parts *parts, double own, double inside, double uneven_us)
+{
+	parts->own += (float)own;
+	parts->inside += (float)inside;
+	parts->ragged_us += ((float)fabs(uneven_us) - parts->ragged_us) * forgets;
+	parts->known++;
+}
+
+/* Either way: late where it works longer and is inside less, early where it works less and is inside longer. */
+static float smaller(float own, float inside)
+{
+	if (own > 0 && inside > 0)
+		return fminf(own, inside);
+	return own < 0 && inside < 0 ? fmaxf(own, inside) : 0;
+}
+
+static void end_part(struct parts *parts, uint32_t cuts)
+{
+	bool known = (uint32_t)parts->known * 3 >= cuts * PARTS_KNOWN;
+
+	float share = known ? smaller(parts->own, parts->inside) / parts->known / (float)PARTS_UNIT : 0;
+
+	memmove(&parts->shares[1], &parts->shares[0], (PARTS_KEPT - 1) * sizeof(parts->shares[0]));
+	parts->shares[0] = (int16_t)fmaxf(fminf(share, INT16_MAX), INT16_MIN);
+	parts->count = !known ? 0 : parts->count < PARTS_KEPT ? parts->count + 1 : PARTS_KEPT;
+	parts->own = parts->inside = 0;
+	parts->known = 0;
+}
+
+bool parts_end_cut(struct lane *lane)
+{
+	lane->part.cuts++;
+	lane->part.lasted_s += lane->lasted_s;
+	/* Cuts of no length do not occur; `known` must not overflow if they do. */
+	if (lane->part.cuts < PARTS_CUTS || (lane->part.lasted_s < PARTS_S && lane->part.cuts < UINT8_MAX))
+		return false;
+	for (uint32_t i = 0; i < lane->room; i++)
+		end_part(&lane->members[i].parts, lane->part.cuts);
+	lane->part = (struct parts_clock){ 0 };
+	return true;
+}
+
+void parts_forget(struct parts *parts)
+{
+	*parts = (struct parts){ .ragged_us = parts->ragged_us };
+}
+
+double parts_share(const struct parts *parts)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; parts->count >= EVENLY_PARTS && i < EVENLY_PARTS; i++)
+		sum += parts->shares[i] * PARTS_UNIT;
+	return fmax(sum / EVENLY_PARTS, 0);
+}
+
+static bool is_known(const struct lane *lane, uint32_t member, uint32_t together)
+{
+	return member < lane->room && lane->members[member].parts.count >= together * EVENLY_PARTS;
+}
+
+static struct evenly evenly_of(const struct lane *lane, uint32_t member, uint32_t together)
+{
+	const int16_t *shares = lane->members[member].parts.shares;
+	struct evenly evenly = { 0 };
+
+	for (uint32_t i = 0; i < together * EVENLY_PARTS; i++)
+		evenly.shares[i / together] += shares[i] * PARTS_UNIT / together;
+	return evenly;
+}
+
+static void weigh(struct weighing *weighing, const struct world_comm *comm, uint32_t other)
+{
+	uint32_t host = weighing->world->ranks[comm->members[other].rank].host;
+	struct evenly evenly = evenly_of(comm->lane, other, weighing->together);
+	bool near = !evenly_is_far_from(&weighing->member, &evenly);
+
+	if (host == weighing->host && near && evenly_least(&evenly) * 2 >= evenly_least(&weighing->member)) {
+		weighing->with++;
+		return;
+	}
+	weighing->mates += host == weighing->host;
+	weighing->hosts += host != weighing->host && !weighing->seen[host];
+	weighing->seen[host] = true;
+	weighing->others++;
+	weighing->near += near;
+}
+
+/* `member`: WORLD_NONE where it is of another lane. The member that is the median differs from nothing, and shows nothing. */
+static void weigh_lane(struct weighing *weighing, const struct world_comm *comm, uint32_t member)
+{
+	uint32_t before = weighing->others;
+
+	for (uint32_t i = 0; i < comm->member_count && weighing->near <= weighing->most; i++)
+		if (i != member && is_known(comm->lane, i, weighing->together))
+			weigh(weighing, comm, i);
+	weighing->others -= weighing->others > before;
+}
+
+static void weigh_all(struct weighing *weighing, const struct lanes *lanes, const struct world_comm *comm, uint32_t member)
+{
+	weigh_lane(weighing, comm, member);
+	if (weighing->others >= PARTS_ENOUGH)
+		return;
+	for (uint32_t i = 0; i < lanes->count && weighing->near <= weighing->most; i++) {
+		const struct world_comm *other = weighing->world->comms[lanes->judged[i]];
+		if (other != comm)
+			weigh_lane(weighing, other, WORLD_NONE);
+	}
+}
+
+static bool is_beyond(const struct weighing *weighing)
+{
+	uint32_t units = weighing->with ? weighing->hosts : weighing->others;
+
+	/* Some of a host's ranks, and not all: that is no host, and no rank. */
+	if (weighing->with && weighing->mates)
+		return false;
+	return units >= PARTS_OTHERS && weighing->near <= weighing->others / PARTS_AS_LATE;
+}
+
+/* Times at which it looks at its GPU that depend on what it waits for make waits look like work. Then it sees ends at other times than the
+ * others do, too. */
+static bool is_ragged(const struct lane *lane, uint32_t member, uint32_t together)
+{
+	uint64_t *values = calloc(lane->room, sizeof(*values));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; values && i < lane->room; i++)
+		if (is_known(lane, i, together))
+			values[count++] = (uint64_t)lane->members[i].parts.ragged_us;
+	if (count)
+		sort_u64(values, count);
+	double usual_us = count ? (double)values[count / 2] : 0;
+	free(values);
+	return !count || (double)lane->members[member].parts.ragged_us > PARTS_RAGGED * usual_us + PARTS_RAGGED_US;
+}
+
+static bool has_members(const struct lane *lane, uint32_t together)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lane->room && count < PARTS_MEMBERS; i++)
+		count += is_known(lane, i, together);
+	return count == PARTS_MEMBERS;
+}
+
+static bool show_late(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member, uint32_t together)
+{
+	const struct lane *lane = comm->lane;
+
+	if (!is_known(lane, member, together))
+		return false;
+	struct weighing weighing = {
+		.world = world, .member = evenly_of(lane, member, together), .host = world->ranks[comm->members[member].rank].host,
+		.together = together,
+		.most = (comm->member_count > PARTS_ENOUGH ? comm->member_count : world->rank_count) / PARTS_AS_LATE,
+	};
+	if (!evenly_is_late(&weighing.member) || !has_members(lane, together))
+		return false;
+	weighing.seen = calloc(world->host_count + 1, sizeof(*weighing.seen));
+	if (!weighing.seen)
+		return false;
+	weigh_all(&weighing, lanes, comm, member);
+	free(weighing.seen);
+	return is_beyond(&weighing) && !is_ragged(lane, member, together);
+}
+
+bool parts_show_late(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member)
+{
+	for (uint32_t together = 1; together <= PARTS_TOGETHER; together *= 2)
+		if (show_late(lanes, world, comm, member, together))
+			return true;
+	return false;
+}

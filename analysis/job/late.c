@@ -17,12 +17,14 @@ struct view {
 	uint32_t member;
 	bool late;     /* decided */
 	double recent; /* share of the time, of late */
+	double evenly; /* the same, over the last parts (analysis/job/parts.h) */
 	double least;  /* share that it must be, of late, to be reported */
 };
 
 /* Of one host. */
 struct host_view {
 	uint32_t judged, late, near;
+	bool even;         /* those that are decided are late evenly, so that noise of a few cuts hides who else is */
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
 	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
@@ -53,13 +55,14 @@ static bool look(const struct lanes *lanes, struct world *world, struct views *v
 				continue;
 			*view = (struct view){ .lane = comm->lane, .comm = comm, .member = k, .late = late,
 					       .recent = lane_recent(comm->lane, k),
+					       .evenly = parts_share(&comm->lane->members[k].parts),
 					       .least = least_recent(comm->lane, k) };
 		}
 	}
 	return true;
 }
 
-static void count_hosts(const struct world *world, struct views *views, uint64_t now_ns)
+static void count_late(const struct world *world, struct views *views, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
@@ -68,19 +71,33 @@ static void count_hosts(const struct world *world, struct views *views, uint64_t
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
 		host->judged++;
-		host->late += view->late;
-		if (view->late && (!host->latest || view->least < host->least))
-			host->least = view->least;
-		if (view->late && view->recent > host->latest)
-			host->latest = view->recent;
-		if (view->late && (!host->since_ns || since_ns < host->since_ns))
-			host->since_ns = since_ns;
+		if (!view->late)
+			continue;
+		host->even = (host->even || !host->late) && view->lane->members[view->member].parts.even;
+		host->least = !host->late || view->least < host->least ? view->least : host->least;
+		host->since_ns = !host->late || since_ns < host->since_ns ? since_ns : host->since_ns;
+		host->late++;
+	}
+}
+
+static double lateness_of(const struct host_view *host, const struct view *view)
+{
+	return host->even ? view->evenly : view->recent;
+}
+
+static void count_near(const struct world *world, struct views *views)
+{
+	for (uint32_t i = 0; i < world->rank_room; i++) {
+		const struct view *view = &views->ranks[i];
+		struct host_view *host = view->lane && view->late ? &views->hosts[world->ranks[i].host] : NULL;
+		if (host && lateness_of(host, view) > host->latest)
+			host->latest = lateness_of(host, view);
 	}
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
 		struct host_view *host = view->lane ? &views->hosts[world->ranks[i].host] : NULL;
 		if (host && host->late)
-			host->near += view->recent >= LATE_NEAR * host->latest;
+			host->near += lateness_of(host, view) >= LATE_NEAR * host->latest;
 	}
 }
 
@@ -322,7 +339,8 @@ void late_tick(const struct lanes *lanes, struct world *world, struct findings *
 	struct views views = { 0 };
 
 	if (look(lanes, world, &views)) {
-		count_hosts(world, &views, now_ns);
+		count_late(world, &views, now_ns);
+		count_near(world, &views);
 		for (uint32_t i = 0; i < world->rank_room; i++)
 			if (world->ranks[i].host != WORLD_NONE)
 				consider(world, findings, &views, i, now_ns);

@@ -8,7 +8,7 @@
 #include "analysis/job/lanes.h"
 #include "analysis/sorting.h"
 
-static const float forgets = 1 / 16.0f;
+static const float forgets = 1 / 32.0f;
 
 /* One member beside all others. */
 struct weighing {
@@ -17,7 +17,7 @@ struct weighing {
 	uint32_t host, together; /* together: so many parts are taken as one */
 	bool *seen;            /* by host */
 	uint32_t others, near; /* others, and those of them that it is not far from */
-	uint32_t hosts;        /* other hosts */
+	uint32_t hosts, beside; /* other hosts, and those of them in its own lane */
 	uint32_t with, mates;  /* of its host: those that are as late, and the others */
 	uint32_t most;         /* with more than so many near it is not beyond the others, however many these are */
 };
@@ -110,15 +110,18 @@ static void weigh(struct weighing *weighing, const struct world_comm *comm, uint
 	weighing->near += near;
 }
 
-/* `member`: WORLD_NONE where it is of another lane. The member that is the median differs from nothing, and shows nothing. */
+/* `member`: WORLD_NONE where it is of another lane. The member that is the median, and its host, differ from nothing, and show nothing. */
 static void weigh_lane(struct weighing *weighing, const struct world_comm *comm, uint32_t member)
 {
-	uint32_t before = weighing->others;
+	uint32_t before = weighing->others, hosts = weighing->hosts;
 
 	for (uint32_t i = 0; i < comm->member_count && weighing->near <= weighing->most; i++)
 		if (i != member && is_known(comm->lane, i, weighing->together))
 			weigh(weighing, comm, i);
+	if (member != WORLD_NONE)
+		weighing->beside = weighing->hosts;
 	weighing->others -= weighing->others > before;
+	weighing->hosts -= weighing->hosts > hosts;
 }
 
 static void weigh_all(struct weighing *weighing, const struct lanes *lanes, const struct world_comm *comm, uint32_t member)
@@ -137,8 +140,8 @@ static bool is_beyond(const struct weighing *weighing)
 {
 	uint32_t units = weighing->with ? weighing->hosts : weighing->others;
 
-	/* Some of a host's ranks, and not all: that is no host, and no rank. */
-	if (weighing->with && weighing->mates)
+	/* Some of a host's ranks, and not all: that is no host, and no rank. Of two hosts it is not known which one differs. */
+	if (weighing->with && (weighing->mates || weighing->beside + 1 < PARTS_MEMBERS))
 		return false;
 	return units >= PARTS_OTHERS && weighing->near <= weighing->others / PARTS_AS_LATE;
 }

@@ -22,15 +22,15 @@ enum {
 	PARTS_TOGETHER = 4,  /* parts that are taken as one, at most */
 	PARTS_KEPT = PARTS_TOGETHER * EVENLY_PARTS,
 	PARTS_KNOWN = 2,     /* thirds of the cuts of a part in which a member must have been compared */
-	PARTS_MEMBERS = 3,   /* of two it is not known which one differs */
+	PARTS_MEMBERS = 3,   /* members, or hosts: of two it is not known which one differs */
 	PARTS_OTHERS = 5,    /* others that must be known; hosts, where the whole host is late */
 	PARTS_ENOUGH = 32,   /* with so many others in its own lane, a member is not compared with those of other lanes */
 	PARTS_AS_LATE = 64,  /* of so many others one may be nearly as late */
-	PARTS_RAGGED = 2,    /* a member that sees ends so many times as irregularly as the median member is not judged … */
 };
 #define PARTS_S 12
 #define PARTS_UNIT 1e-5      /* of a share that is kept */
-#define PARTS_RAGGED_US 1000 /* … unless by less than this */
+#define PARTS_RAGGED 1.5      /* a member that sees ends so many times as irregularly as the median member is not judged … */
+#define PARTS_RAGGED_US 200   /* … unless by less than this */
 
 /* 48 bytes of each member. */
 struct parts {

@@ -210,7 +210,7 @@ Test(lanes, who_is_late_evenly_is_suspected_where_the_others_differ_by_far_less)
 		{ "a host of two ranks", { [6] = 40000, [7] = 36000 }, 2, 0, { 0 } },
 		{ "two ranks of two hosts", { [5] = 40000, [7] = 36000 }, 1, 0, { 0 } },
 		{ "it sees ends at other times", { [7] = 40000 }, 1, 20000, { 0 } },
-		{ "it sees ends nearly as the others do", { [7] = 40000 }, 1, 400, { [7] = true } },
+		{ "it sees ends nearly as the others do", { [7] = 40000 }, 1, 150, { [7] = true } },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

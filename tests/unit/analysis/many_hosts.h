@@ -65,6 +65,7 @@ struct many_hosts_job {
 	double differences;          /* ranks differ for good by up to this, either way … */
 	double host_differences;     /* … and hosts, with all their ranks, by up to this */
 	double uneven;               /* the last stage works so much longer than the first */
+	double starved_ms;           /* while the rank waits, its plugin gets no CPU for so long between two polls; 0: as all others */
 	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
 	int scanned;                 /* the result of one operation in so many is scanned; 0: of none */
 	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */

@@ -11,7 +11,7 @@
 #include "many_hosts.h"
 #include "tests/sanitized.h"
 
-enum mesh { TENSOR, CUBE, SHARDS, REPLICAS, MESHES };
+enum mesh { TENSOR, CUBE, SHARDS, REPLICAS, WIDE, MESHES };
 
 static const struct {
 	const char *name;
@@ -21,6 +21,7 @@ static const struct {
 	[TENSOR] = { "TP4xDP2", MANY_MESH, 8, 1, 20 },
 	[CUBE] = { "TP4xPP2xDP2", MANY_CUBE, 16, 2, 8 },
 	[SHARDS] = { "HSDP, 4 shards x 4 replicas", MANY_HYBRID, 16, 1, 20 },
+	[WIDE] = { "TP4xDP8", MANY_MESH, 32, 1, 20 },
 	[REPLICAS] = { "DDP of 16", MANY_FLAT, 16, 1, 20 },
 };
 
@@ -46,6 +47,7 @@ struct row {
 	bool together; /* two at fault are of one group, of four */
 	double slow;   /* share of its work; 0: 0.25. Else the ranks' noise is small, too: a MAD of 0.2 % of the step */
 	double lose;   /* this share of the batches never comes, and 1 % of the calls are seen by no collector; 0: 0.05, and none */
+	double starved_ms; /* of a healthy rank: its plugin gets no CPU for so long between two polls while it waits; then noise is small */
 	double host_differences; /* hosts differ for good by up to this share, either way; then noise is small */
 };
 
@@ -122,8 +124,12 @@ static const struct row rows[] = {
 	{ CUBE, "10 % slow, evenly", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .slow = 0.1 },
 	{ SHARDS, "10 % slow, evenly", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .slow = 0.1 },
 	{ REPLICAS, "10 % slow, evenly", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .slow = 0.1 },
-	{ SHARDS, "a host 5 % slow, evenly", MANY_SLOW_HOST, MANY_ALL_OVER, HOST, 2, .slow = 0.05 },
+	{ WIDE, "a host 3 % slow, evenly", MANY_SLOW_HOST, MANY_ALL_OVER, HOST, 4, .slow = 0.03 },
+	{ WIDE, "3 % slow, evenly", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, 4, .slow = 0.03 },
+	{ WIDE, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 4, .host_differences = 0.02 },
 	{ REPLICAS, "a host 3 % slow, evenly", MANY_SLOW_HOST, MANY_ALL_OVER, HOST, 2, .slow = 0.03 },
+	{ TENSOR, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2, .starved_ms = 20 },
+	{ REPLICAS, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2, .starved_ms = 20 },
 	{ TENSOR, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
 	{ SHARDS, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
 	{ REPLICAS, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
@@ -144,13 +150,14 @@ static struct many_hosts_job job_of(const struct row *row, int per_host, unsigne
 		.lose = 0.05, .delay_ms = 2500, .mixed = true, .mute = true, .seed = 100 * (unsigned)row->mesh + seed,
 	};
 
-	if (row->slow > 0 || row->host_differences > 0) {
+	if (row->slow > 0 || row->host_differences > 0 || row->starved_ms > 0) {
 		job.slow = row->slow;
 		job.noise = 0.003;
 		job.differences = 0.002;
 		job.twice = 0.05;
 		job.seconds = 260;
 		job.host_differences = row->host_differences;
+		job.starved_ms = row->starved_ms;
 	}
 	if (row->lose > 0) {
 		job.lose = row->lose;

@@ -148,6 +148,7 @@ Test(job_half, takes_no_cause_of_a_slow_host_whose_ranks_have_different_ones)
 		job.hosts = 8;
 		job.in_fsync = true;
 		job.some_sleep = differ;
+		job.seconds = 160; /* the second rank's answer comes after the finding */
 		many_hosts_play(&job, &result);
 		for (size_t i = 0; i < result.count; i++)
 			if (result.findings[i].state != RW_FINDING_CLOSED && result.findings[i].scope == RW_SCOPE_HOST)
@@ -656,7 +657,7 @@ Test(job_half, judges_what_is_left_of_heavy_loss)
 
 	job.lose = 0.3;
 	job.delay_ms = 3000;
-	job.seconds = 160;
+	job.seconds = 400;
 	many_hosts_play(&job, &result);
 	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_STRAGGLER, true);
 	cr_assert_not_null(found);

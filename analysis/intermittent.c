@@ -322,7 +322,8 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 {
 	double lasts = excursion_lasts(stragglers, suspect);
 
-	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)(pause_lasts * lasts) : INTERMITTENT_PAUSE;
+	/* What never ends makes it longer than any job. */
+	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)fmin(pause_lasts * lasts, UINT32_MAX) : INTERMITTENT_PAUSE;
 }
 
 /* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides nothing then. */

@@ -41,8 +41,9 @@ FOUND_LEAST = 0.9
 SUITES = {"unit", "abi", "preload", "tapes", "stress"}  # "unit" has the kept corpora of the fuzzers
 SANITIZED = {"unit", "abi"}  # of these, what scripts/sanitized plays
 # These ask what the build is like, and need another one, or a browser.
-NOT_HERE = ("hardened", "box_stress", "pages in a browser", "callbacks take no more instructions than they did")
+NOT_HERE = ("hardened", "pages in a browser", "callbacks take no more instructions than they did")
 NICE = 5  # hours of work: others go first
+OWN_SANITIZER = ("box_stress",)  # in any build: it is there to find races
 MEMORY_BYTES = 4 << 30  # a mutant may never stop allocating
 PATIENCE = 6  # times what a test took without a change, and at least so many seconds:
 PATIENCE_S = 15
@@ -120,8 +121,6 @@ def kill_session(session):
 
 
 class Test:
-    memory_bytes = MEMORY_BYTES
-
     def __init__(self, told, directory):
         self.directory = directory
         self.suites = {suite.split(":")[-1] for suite in told["suite"]}
@@ -130,12 +129,21 @@ class Test:
             self.command.append("--fail-fast")
         self.alone = not told["is_parallel"]
         self.environment = {**os.environ, **told["env"]}
+        self.memory_bytes = MEMORY_BYTES
+        if self.name in OWN_SANITIZER:
+            self.let_sanitizer_limit_memory("TSAN_OPTIONS")
         self.depends = told["depends"]
         self.seconds = self.last_s = 0.0
         self.found = collections.Counter()  # mutants that it found, by file
         self.patience = told["timeout"] or 30
         self.executes = frozenset()
         self.hung = False
+
+    def let_sanitizer_limit_memory(self, variable):
+        """The shadow that a sanitizer reserves is larger than any limit, so the sanitizer itself ends what takes too much memory."""
+        self.memory_bytes = resource.RLIM_INFINITY
+        given = self.environment.get(variable)
+        self.environment[variable] = (f"{given}:" if given else "") + f"hard_rss_limit_mb={MEMORY_BYTES >> 20}"
 
     def passes(self, running, **variables):
         begin = time.monotonic()
@@ -196,13 +204,10 @@ class Test:
 
 
 class SanitizedTest(Test):
-    """The shadow that a sanitizer reserves is larger than any limit, so the sanitizer itself ends what takes too much memory."""
-    memory_bytes = resource.RLIM_INFINITY
-
     def __init__(self, told, directory):
         super().__init__(told, directory)
         self.command = [*fixed_addresses(), *self.command]
-        self.environment["ASAN_OPTIONS"] = f"hard_rss_limit_mb={MEMORY_BYTES >> 20}"
+        self.let_sanitizer_limit_memory("ASAN_OPTIONS")
 
     def passes_unchanged(self):
         passes = self.passes(set())

@@ -25,16 +25,22 @@ def is_near(live, boxes):
     return abs(float(live) - float(boxes)) <= max(0.15 * float(live), 0 if "." in live else NOTED_STEPS)
 
 
+def line_of(label, report):
+    """What a report's head says there, in one line; which labels follow is the job's affair: a slow step has one of its own."""
+    found = re.search(rf"^{label} +(.*(?:\n {{10}}.*)*)", report, re.M)
+    return " ".join(found.group(1).split()) if found else ""
+
+
 def check_boxes(failures, play, fault, said):
     """Noted every two seconds in MiB: what boxes say may be that much off."""
     asked = subprocess.run([stage.RANKWATCH, "explain", "--json", str(play.boxes)], capture_output=True, text=True)
     told = json.loads(asked.stdout)["explanation"]["gpu_memory"] if asked.returncode == 0 else None
     report = subprocess.run([stage.RANKWATCH, "report", str(play.boxes)], capture_output=True, text=True).stdout
-    head = " ".join(report.split("\n\n")[0].split())
+    line = line_of("memory", report)
     words = said.split(":")[0].split(" by ")[0]
-    failures.check(told and f"memory {words} by " in head, f"{fault}: boxes alone say it, too: {told}, {head}")
-    live, boxes = (re.findall(r"\d+(?:\.\d+)?", text) for text in (said, re.search(r"memory (.*?)(?: Xids| waited|$)", head).group(1)))
-    failures.check(len(live) == len(boxes) and all(map(is_near, live, boxes)), f"{fault}: and the same: {said}; {head}")
+    failures.check(told and line.startswith(f"{words} by "), f"{fault}: boxes alone say it, too: {told}, {report}")
+    live, boxes = (re.findall(r"\d+(?:\.\d+)?", text) for text in (said, line))
+    failures.check(len(live) == len(boxes) and all(map(is_near, live, boxes)), f"{fault}: and the same: {said}; {line}")
 
 
 def play(failures, fault, rank):

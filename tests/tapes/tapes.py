@@ -29,6 +29,10 @@ RECORDER = os.environ.get("TEST_TAPE_RECORDER", "")
 LEVELS = ("ebpf", "proc", "self", "report")
 AFTER_S = 1.0  # goes on for so long when the cause is known
 LONGER_S = {"nan-twice": 4.0, "init-never": 3.0, "fsdp-rank0-log": 3.0}  # … when there is more to come, or looks at ranks without a box are a second apart
+# How `same` plays a scenario, on a machine that may be busy. Who sees less names the rank later, and in a job's first 24 steps only where little
+# else happens: the fault begins behind them, steps are short, and late ones are waited for, not seconds.
+SAME = ("--steps=100", "--step-ms=250", "--fault-step=28")
+SAME_LATE_STEPS = 6
 # Tapes of which live and report cannot say the same from the same boxes.
 UNLIKE = {
     "stopped": "only what comes when all is over shows that the rank's last sign of life is older than the others'",
@@ -191,8 +195,13 @@ def is_known(scenario, lines):
                for _, finding in lines)
 
 
-def perform(name, tape):
-    """Plays the scenario under `rankwatch run` and records it. (live findings, the workload's events); None: skipped."""
+def late_steps(stand):
+    return len(stand.events("late_step"))
+
+
+def perform(name, tape, more_late_steps=0):
+    """Plays the scenario under `rankwatch run` and records it, until kind and cause are known live and for so many late steps more.
+    (live findings, the workload's events); None: skipped."""
     import stage
     scenario_name, variables = variant(name)
     scenario = stage.scenarios()[scenario_name]
@@ -211,12 +220,14 @@ def perform(name, tape):
         recorder.stdin.close()
         recorder.stdout.readline()
         command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
-                   *stage.workload(*scenario["arguments"])]
+                   *stage.workload(*scenario["arguments"], *(SAME if more_late_steps else []))]
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)
         run = stand.start(*command, **environment)
         stage.wait_until(lambda: run.popen.poll() is not None or is_known(scenario, run.out.json()),
                          2 * scenario["duration_s"] + 60)
+        enough = late_steps(stand) + more_late_steps
+        stage.wait_until(lambda: run.popen.poll() is not None or late_steps(stand) >= enough, 2 * scenario["duration_s"] + 60)
         if run.popen.poll() is None:
             time.sleep(LONGER_S.get(scenario_name, AFTER_S))
             recorder.terminate()
@@ -238,10 +249,10 @@ def perform(name, tape):
     return lines, [{key: value for key, value in event.items() if key != "pid"} for event in kept]
 
 
-def make(name, directory):
+def make(name, directory, more_late_steps=0):
     """Records into that directory: (expectation, findings of the live run); None: skipped."""
     tape, expected = paths(name, directory)
-    performed = perform(name, tape)
+    performed = perform(name, tape, more_late_steps)
     if not performed:
         return None
     live, events = performed
@@ -321,7 +332,7 @@ def again(names):
 def same(name):
     failures = Failures()
     with tempfile.TemporaryDirectory(prefix="rankwatch-tapes.") as scratch:
-        made = make(name, pathlib.Path(scratch))
+        made = make(name, pathlib.Path(scratch), SAME_LATE_STEPS)
         if not made:
             return 77
         live_and_tape(failures, name, made[1], made[0])

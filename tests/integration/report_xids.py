@@ -8,7 +8,7 @@ import shutil
 
 import stage
 
-STEPS = 14
+STEPS, FAULT_STEP = 44, 28  # behind the job's first 24, in which a rank is named only where little else happens
 
 
 def report(play, log, boxes, *arguments):
@@ -21,9 +21,9 @@ def play_job(play, log):
     nvml = play.dir / "nvml"
     nvml.touch()
     log.touch()
-    job = play.start(stage.RANKWATCH, "run", "--kernel-log", log, "--", *stage.workload("--ranks=8", f"--steps={STEPS}", "--fault=xid",
-                                                                  "--fault-rank=3"),
-                     SIM_KERNEL_LOG=str(log), SIM_NVML=str(nvml))
+    job = play.start(stage.RANKWATCH, "run", "--kernel-log", log, "--", *stage.workload(
+        "--ranks=8", f"--steps={STEPS}", "--step-ms=250", "--fault=xid", "--fault-rank=3", f"--fault-step={FAULT_STEP}"),
+        SIM_KERNEL_LOG=str(log), SIM_NVML=str(nvml))
     return job.wait(120)
 
 

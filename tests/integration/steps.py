@@ -9,7 +9,8 @@ import sys
 
 import stage
 
-FIRST, FAULT_STEP, FAULTY = 5000, 8, 2
+FIRST, FAULTY = 5000, 2
+STEPS, FAULT_STEP = 48, 28  # behind the job's first 24, in which a rank is named only where little else happens
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_job.py")
 PYTHON_FAULT_STEP = 7
@@ -17,7 +18,7 @@ GPU = {"RANKWATCH_GPU_TIME": "watermark"}
 
 
 def in_c(*arguments):
-    return stage.workload("--ranks", 4, "--steps", 24, "--step-ms", 150, "--fault", "gpu", "--fault-rank", FAULTY, "--fault-step", FAULT_STEP, *arguments)
+    return stage.workload("--ranks", 4, "--steps", STEPS, "--step-ms", 150, "--fault", "gpu", "--fault-rank", FAULTY, "--fault-step", FAULT_STEP, *arguments)
 
 
 def in_python():
@@ -29,7 +30,7 @@ WAYS = {
     "call": (in_c("--call-steps", FIRST), [], GPU, FAULT_STEP, 4, "rankwatch_step"),
     "call, loaded by NCCL": (in_c("--call-steps", FIRST), ["--no-preload"], GPU, FAULT_STEP, 4, "rankwatch_step"),
     "one rank": (in_c("--call-steps", FIRST, "--step-rank", 0), [], GPU, FAULT_STEP, 1, "rankwatch_step"),
-    "tag": (in_c("--steps", 40, "--fault-step", 25, "--tag-steps", FIRST), [], {**GPU, "SIM_NCCL_VERSION": "2.31.2"}, 25, 4, "userTag"),
+    "tag": (in_c("--tag-steps", FIRST), [], {**GPU, "SIM_NCCL_VERSION": "2.31.2"}, FAULT_STEP, 4, "userTag"),
     "python": (in_python(), [], {**GPU, "FIRST_STEP": str(FIRST)}, PYTHON_FAULT_STEP, 4, "rankwatch_step"),
     "python, loaded by NCCL": (in_python(), ["--no-preload"], {**GPU, "FIRST_STEP": str(FIRST)}, PYTHON_FAULT_STEP, 4, "rankwatch_step"),
 }

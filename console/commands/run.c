@@ -63,6 +63,8 @@ struct run {
 	json_t *sight;           /* held back until then; NULL nothing is */
 	bool unwatched;          /* what it takes was not to be had: the job runs without us */
 	json_t *summary;
+	json_t *earlier; /* of a collector that has ended since */
+	uint64_t earlier_ns;
 	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said, publishing_said, muted_said;
 	char watching[SIGHT_LINE]; /* as it was said last */
@@ -224,7 +226,11 @@ static void put_finding(struct run *run, const json_t *finding)
 /* What one that has ended said is not the end: it was started anew, or this is another. */
 static void on_hello(struct run *run, const json_t *hello)
 {
-	json_decref(run->summary);
+	if (run->summary) {
+		json_decref(run->earlier);
+		run->earlier = run->summary;
+		run->earlier_ns = clock_monotonic_ns();
+	}
 	run->summary = NULL;
 	mute(run, false);
 	run->place_known = false;
@@ -349,6 +355,23 @@ static void await_collector(struct run *run)
 		turn(run);
 }
 
+static json_int_t ranks_seen(const json_t *message)
+{
+	return json_integer_value(json_object_get(json_object_get(message, "summary"), "ranks_seen"));
+}
+
+/* Who ends a job may end its collector first. One that is started then may find no rank any more, but the first one has told what there was to see. */
+static void recall_earlier(struct run *run)
+{
+	uint64_t asked_ns = run->job.asked_to_end_ns;
+
+	if (!asked_ns || !run->earlier || run->earlier_ns + SUMMARY_MS * UINT64_C(1000000) < asked_ns || ranks_seen(run->summary))
+		return;
+	json_decref(run->summary);
+	run->summary = run->earlier;
+	run->earlier = NULL;
+}
+
 static json_int_t found(const json_t *summary)
 {
 	const json_t *findings = json_object_get(summary, "findings");
@@ -433,6 +456,7 @@ static void watch(struct run *run)
 		tidy_mark_failed(run->environment.job);
 	take_leave(run);
 	await_collector(run);
+	recall_earlier(run);
 	supervisor_close(&run->supervisor);
 	json_t *worst = announcer_worst(&run->announcer);
 
@@ -546,6 +570,7 @@ static int run(const struct command *command, int argc, char **argv)
 	status = run_job(&run);
 	line_sink_close(run.lines, LINES_MS);
 	json_decref(run.summary);
+	json_decref(run.earlier);
 	json_decref(run.sight);
 	job_environment_clear(&run.environment);
 	return status;

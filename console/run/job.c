@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/foreign_text.h"
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* as shells say it */
@@ -70,6 +71,11 @@ static void pass_on(const struct job *job, const struct signalfd_siginfo *info)
 		raise(SIGSTOP);
 }
 
+static bool asks_to_end(uint32_t number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
 bool job_read_signals(struct job *job)
 {
 	struct signalfd_siginfo info;
@@ -80,6 +86,8 @@ bool job_read_signals(struct job *job)
 			child = true;
 		else
 			pass_on(job, &info);
+		if (!job->asked_to_end_ns && asks_to_end(info.ssi_signo))
+			job->asked_to_end_ns = clock_monotonic_ns();
 	}
 	return child;
 }

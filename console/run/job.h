@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "console/run/job_environment.h"
@@ -18,6 +19,7 @@ struct job {
 	int refusal_fd; /* readable when the program could not be executed; closed by exec */
 	bool ended;
 	int status;    /* wait(2)'s, once it has ended */
+	uint64_t asked_to_end_ns; /* when SIGINT, SIGTERM or SIGHUP first reached us; 0 = none has */
 	sigset_t mask; /* signal mask that we were started with */
 };
 

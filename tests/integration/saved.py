@@ -3,6 +3,7 @@
 """Boxes outlive the memory they were in: saved when a rank dies, whole at the end of the job, at SIGTERM within 5 s while the
 ranks run on, also when somebody has removed their names; reports read them as they are; clean removes what has ended."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -10,6 +11,7 @@ import signal
 import time
 
 import stage
+import two_jobs
 
 WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=16384", "--grace=60")
 
@@ -135,6 +137,43 @@ def cancelled(failures):
                        f"its last words name the saved boxes: {said[-400:]}")
 
 
+def launcher_of_ranks(play):
+    return int(next(line for line in open(f"/proc/{next(iter(play.rank_pids().values()))}/status") if line.startswith("PPid:")).split()[1])
+
+
+def has_joined(play, old):
+    """Is the launcher a client of a collector that was started since? Who joins behind it is told so."""
+    if collector_pid(play) in (None, old):
+        return False
+    found = two_jobs.find_collector(play)
+    if not found:
+        return False
+    _, launcher = found
+    launcher.send(join="run")
+    muted = next((json.loads(line)["muted"] for line in launcher.lines if "muted" in line), False)
+    launcher.socket.close()
+    return muted
+
+
+def followed(failures):
+    """The same; the collector is the first to end, and another one comes and finds nobody before the job has ended: what the first one saw is told."""
+    with stage.Stage() as play:
+        job, ready = start(play)
+        pid = collector_pid(play) if ready else None
+        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes, which another one follows"):
+            return
+        stage.kill(launcher_of_ranks(play), signal.SIGSTOP)
+        job.popen.send_signal(signal.SIGTERM)
+        for box in play.boxes.rglob("*.rwbox"):
+            box.unlink()
+        stage.kill(pid, signal.SIGTERM)
+        failures.check(stage.wait_until(lambda: has_joined(play, pid), 30), "another collector is there")
+        stage.kill(launcher_of_ranks(play), signal.SIGCONT)
+        failures.check(job.wait(60) == 143, "the job ends by the signal")
+        said = job.err.text()
+        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said and "4 of 4 ranks" in said, f"what the first one saw is told: {said[-400:]}")
+
+
 def on_demand(failures):
     with stage.Stage() as play:
         job, ready = start(play)
@@ -180,6 +219,7 @@ def main():
     dies(failures)
     terminated(failures)
     cancelled(failures)
+    followed(failures)
     on_demand(failures)
     failures.end()
 

@@ -29,6 +29,9 @@ uint32_t course_draw(uint32_t below);
 void course_pass(void);
 /* The box's counters, its communicators, and the operations that changed since the last time. */
 void course_show(FILE *out);
+/* The same, and the network waits, as a line with the counters' sum and a number that is made of all of it: for long courses. With
+ * COURSES_SHOWN=FILE the whole of it lies there. */
+void course_number(FILE *out);
 /* With courses/NAME.txt, or writes that. */
 void course_compare(const char *name);
 

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <rankwatch/rankwatch.h>
+
 #include "course.h"
+#include "plugin/network/lease.h"
 #include "tests/abi/player.h"
 
-enum { COMMUNICATORS = 3, ACTS = 80, CALLS = 6 };
+enum { COMMUNICATORS = 3, ACTS = 80, LONG_ACTS = 1800, SHOWN_EVERY = 100, CALLS = 6, STEPS = 20 };
 
 static struct player players[COMMUNICATORS];
 
@@ -184,6 +187,91 @@ static void play(int abi)
 	course_compare(name);
 }
 
+/* The drain's part: it looks at the leases, and says when. */
+static void look_at_leases(struct player *player)
+{
+	static struct leases leases;
+	struct recording *recording = recording_get();
+	struct rw_lease *lease = &recording->box.leases[course_draw(RW_BOX_LEASES)];
+
+	if (course_draw(2)) {
+		lease->communicator = course_draw(8) ? player->id : 1;
+		lease->proxy_bits = course_draw(10) ? RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP : course_draw(3) * RW_LEASE_PROXY_OP;
+		lease->expires_ns = course_draw(4) ? course.now_ns + course_draw(3) * (course_draw(2) ? 30000 : RW_LEASE_MAX_NS) : 0;
+	}
+	leases_poll(&leases, recording, course.now_ns);
+	recording->box.header->drain_ns = course.now_ns;
+}
+
+/* An operation over the network, with states that come in NCCL's order or in any. */
+static void transfer(struct player *player)
+{
+	static const int sending[] = { 8, 20, 9 }, receiving[] = { 10, 11, 12 };
+	bool sends = course_draw(2), in_order = course_draw(4);
+	int peer = (int)course_draw((uint32_t)player->nranks + 2) - 1;
+	void *operation = player_transfer(player, NULL, peer, (uint8_t)course_draw(course_draw(3) ? 3 : 200), sends), *steps[STEPS] = { 0 };
+	uint32_t count = course_draw(STEPS), first = course_draw(3);
+
+	if (!operation)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		course_pass();
+		if (course_draw(8))
+			steps[i] = player_proxy_step(player, operation, (int)(first + (course_draw(6) ? i : course_draw(40))));
+		for (int k = 0; k < 3 && steps[i]; k++) {
+			course_pass();
+			player_step_state(player, steps[i], in_order ? (sends ? sending : receiving)[k] : (int)course_draw(24), course_draw(5000));
+		}
+		if (course_draw(5) == 0)
+			player_state(player, operation, (int)course_draw(4), NULL);
+		if (course_draw(3) == 0)
+			player_stop(player, steps[course_draw(i + 1)]);
+	}
+	course_pass();
+	for (uint32_t i = 0; i < count; i++)
+		player_stop(player, steps[i]);
+	if (course_draw(6))
+		player_stop(player, operation);
+}
+
+/* Turns of the smallest ring, network waits, marks of steps, and a clock that now and then goes back, or seconds ahead. */
+static void play_long(int abi)
+{
+	static const char *const gpu_times[] = { "auto", "watermark", "off" };
+	char name[16];
+	void *program = dlopen(NULL, RTLD_NOW);
+
+	course_begin((uint64_t)abi + 50);
+	setenv("RANKWATCH_HISTORY", "1", 1);
+	setenv("RANKWATCH_KERNELCH", abi % 2 ? "0" : "1", 1);
+	setenv("RANKWATCH_GPU_TIME", gpu_times[abi % 3], 1);
+	for (int i = 0; i < COMMUNICATORS; i++)
+		player_init(&players[i], program, abi, 0x5eed + (uint64_t)i, i % 2, 2 + 2 * i);
+	for (unsigned int number = 1; number <= LONG_ACTS; number++) {
+		act(abi, number);
+		if (course_draw(3) == 0)
+			look_at_leases(&players[course_draw(COMMUNICATORS)]);
+		if (course_draw(2) == 0)
+			transfer(&players[course_draw(COMMUNICATORS)]);
+		if (course.now_ns > 100000 && course_draw(40) == 0)
+			course.now_ns -= 1000 * course_draw(30);
+		if (course_draw(60) == 0)
+			course.now_ns += RW_LEASE_MAX_NS / 10 * (1 + course_draw(12));
+		if (abi == 6 && course_draw(20) == 0)
+			rankwatch_step(number / 30);
+		for (int i = 0; i < COMMUNICATORS; i++)
+			players[i].tag = number < LONG_ACTS - 300 ? number / 40 : course_draw(3) * number;
+		if (number % SHOWN_EVERY == 0)
+			course_number(course.out);
+	}
+	for (int i = 0; i < COMMUNICATORS; i++)
+		player_finalize(&players[i]);
+	fprintf(course.out, "behind its end\n");
+	course_number(course.out);
+	snprintf(name, sizeof(name), "v%d-long", abi);
+	course_compare(name);
+}
+
 static void play_chained(int abi)
 {
 	char path[4096];
@@ -202,6 +290,10 @@ static void play_chained(int abi)
 	Test(course, of_version_##abi##_with_another_behind_it)                                                        \
 	{                                                                                                              \
 		play_chained(abi);                                                                                     \
+	}                                                                                                              \
+	Test(course, of_version_##abi##_that_is_long)                                                                  \
+	{                                                                                                              \
+		play_long(abi);                                                                                        \
 	}
 
 COURSE(1)

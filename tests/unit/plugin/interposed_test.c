@@ -14,7 +14,7 @@
 #include "played_nccl.h"
 #include "tests/abi/player.h"
 
-enum { COMMUNICATORS = 6, ACTS = 140, CALLS = 64, ANSWERS = 7 };
+enum { COMMUNICATORS = 6, ACTS = 140, LONG_ACTS = 4000, SHOWN_EVERY = 250, CALLS = 64, ANSWERS = 7 };
 
 static int abi; /* of the profiler interface; 0: there is none */
 static void *comms[COMMUNICATORS];
@@ -246,10 +246,9 @@ static void act(unsigned int number)
 }
 
 /* Before the first course, the process's box is made: what is drawn later takes its place in it. */
-static void play(int version, const char *blocking, const char *name)
+static void begin(int version, const char *blocking, uint64_t seed)
 {
-	course_begin((uint64_t)version + 100);
-	setenv("RANKWATCH_GPU_TIME", version == 6 ? "watermark" : "auto", 1);
+	course_begin(seed);
 	if (blocking)
 		setenv("NCCL_COMM_BLOCKING", blocking, 1);
 	abi = version;
@@ -261,14 +260,47 @@ static void play(int version, const char *blocking, const char *name)
 	}
 	for (int i = 0; i < COMMUNICATORS / 2; i++)
 		ncclCommInitRank(&comms[i], 2 + i, (struct nccl_unique_id){ .bytes = { 7 } }, i % 2);
-	for (unsigned int number = 0; number < ACTS; number++)
-		act(number);
-	course_show(course.out);
+}
+
+static void end(void)
+{
 	for (int i = 0; i < COMMUNICATORS; i++)
 		if (comms[i])
 			ncclCommDestroy(comms[i]);
 	fprintf(course.out, "behind its end\n");
+}
+
+static void play(int version, const char *blocking, const char *name)
+{
+	setenv("RANKWATCH_GPU_TIME", version == 6 ? "watermark" : "auto", 1);
+	begin(version, blocking, (uint64_t)version + 100);
+	for (unsigned int number = 0; number < ACTS; number++)
+		act(number);
 	course_show(course.out);
+	end();
+	course_show(course.out);
+	course_compare(name);
+}
+
+/* Turns of the smallest ring, and a clock that now and then goes back, or seconds ahead. */
+static void play_long(int version, const char *blocking, const char *gpu_time, const char *name)
+{
+	setenv("RANKWATCH_HISTORY", "1", 1);
+	setenv("RANKWATCH_GPU_TIME", gpu_time, 1);
+	begin(version, blocking, (uint64_t)version + 200);
+	for (unsigned int number = 1; number <= LONG_ACTS; number++) {
+		act(number);
+		if (course.now_ns > 100000 && course_draw(40) == 0)
+			course.now_ns -= 1000 * course_draw(30);
+		if (course_draw(60) == 0)
+			course.now_ns += 1000000000 * (uint64_t)(1 + course_draw(12));
+		if (course_draw(9) == 0) /* as the drain says it */
+			recording_get()->box.header->drain_ns = course.now_ns;
+		if (number % SHOWN_EVERY == 0)
+			course_number(course.out);
+	}
+	end();
+	course_number(course.out);
 	course_compare(name);
 }
 
@@ -300,4 +332,24 @@ Test(interposed, with_version_5)
 Test(interposed, with_version_6)
 {
 	play(6, NULL, "interposed-v6");
+}
+
+Test(interposed, for_long_without_the_profiler_interface)
+{
+	play_long(0, NULL, "watermark", "interposed-long");
+}
+
+Test(interposed, for_long_with_version_4)
+{
+	play_long(4, "1", "auto", "interposed-v4-long");
+}
+
+Test(interposed, for_long_with_version_6)
+{
+	play_long(6, NULL, "off", "interposed-v6-long");
+}
+
+Test(interposed, for_long_with_version_7)
+{
+	play_long(7, "0", "auto", "interposed-v7-long");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What single rules of the analysis answer to drawn numbers, of which many are equal, or lie at a limit, or fill a table: whom the account
- * names, how steps change, where levels lie, what repeats, how votes go, what the table of steps keeps. As in answers_test.c, it says that
+ * names, how steps change, where levels lie, what repeats, how votes go, what the table of steps keeps, what a GPU's
+ * readings add up to. As in answers_test.c, it says that
  * nothing changes unnoticed. A change that is meant: `ninja -C build analysis-answers`.
  */
 #include <criterion/criterion.h>
@@ -10,6 +11,8 @@
 
 #include "analysis/account.h"
 #include "analysis/cells.h"
+#include "analysis/gpu_trend.h"
+#include "analysis/gpus.h"
 #include "analysis/job/votes.h"
 #include "analysis/job/world.h"
 #include "analysis/levels.h"
@@ -17,6 +20,7 @@
 #include "analysis/pace.h"
 #include "analysis/pace_course.h"
 #include "analysis/period.h"
+#include "analysis/record.h"
 #include "analysis/trend.h"
 #include "kept_answers.h"
 
@@ -60,13 +64,16 @@ static void draw_rank(struct account_rank *rank, bool alike)
 	*rank = (struct account_rank){ 0 };
 	rank->whole.parts.wait_ns = draw(3) ? wait : wait + draw(4) * 10 * MS;
 	rank->whole.parts.transfer_ns = transfer;
-	rank->whole.parts.unseen_ns = draw(4) ? 0 : draw(3) * 10 * MS + draw(2);
+	rank->whole.parts.unseen_ns = draw(4) ? 0 : draw(3) * 10 * MS;
+	rank->whole.parts.unseen_ns += draw(2);
 	rank->whole.parts.own_ns = whole - rank->whole.parts.wait_ns - rank->whole.parts.transfer_ns - rank->whole.parts.unseen_ns;
 	if (draw(3) == 0)
 		rank->whole.parts.own_ns += draw(5) * 25 * MS;
-	rank->waited_ns = draw(2) ? 0 : drawn_time() * (1 + draw(4));
+	rank->waited_ns = draw(2) ? 0 : drawn_time();
+	rank->waited_ns *= 1 + draw(4);
 	rank->late_step = draw(3);
-	rank->late_ns = drawn_time() * (1 + draw(3));
+	rank->late_ns = drawn_time();
+	rank->late_ns *= 1 + draw(3);
 	rank->late_steps = draw(4);
 	rank->host_ns = draw(2) ? 0 : draw(3) * MS;
 	rank->device_ns = draw(2) ? 0 : draw(3) * MS;
@@ -80,8 +87,14 @@ static void play_account(void)
 	bool alike = draw(2);
 
 	memset(job_ranks, 0, sizeof(job_ranks));
-	analysis.account = (struct account){ .ranks = ranks, .rank_count = draw(RANKS + 1), .nobody_ns = drawn_time(), .left_out = draw(4), .untimed = draw(8),
-					     .first_step = draw(3), .last_step = draw(2) ? 20 + draw(5) - 2 : draw(60), .steps_before = draw(3) ? 0 : draw(30), .marked = draw(2) };
+	analysis.account = (struct account){ .ranks = ranks, .rank_count = draw(RANKS + 1) };
+	analysis.account.nobody_ns = drawn_time();
+	analysis.account.left_out = draw(4);
+	analysis.account.untimed = draw(8);
+	analysis.account.first_step = draw(3);
+	analysis.account.last_step = draw(2) ? 20 + draw(5) - 2 : draw(60);
+	analysis.account.steps_before = draw(3) ? 0 : draw(30);
+	analysis.account.marked = draw(2);
 	analysis.job.ranks = job_ranks;
 	analysis.job.rank_count = analysis.account.rank_count;
 	for (uint32_t i = 0; i < analysis.account.rank_count; i++) {
@@ -123,9 +136,12 @@ static void play_pace(void)
 			more = i < first ? rise : (i - first) * (i - first) * rise / 100000;
 		if (kind == 5)
 			more = i < first ? 0 : (i - first) * rise / 50;
-		pace_course_begin(course, draw(2000) ? 7 : 8, step, draw(300) ? at_ns : 0);
-		pace_course_wait(course, step - draw(2) + draw(2), more * part / 2 + draw(2) * MS);
-		pace_course_late(course, step - draw(3), more * part / 2);
+		uint32_t numbering = draw(2000) ? 7 : 8;
+		uint64_t begin_ns = draw(300) ? at_ns : 0, wait_ns = more * part / 2 + draw(2) * MS, waited = step + draw(3) - 1, late = step - draw(3);
+
+		pace_course_begin(course, numbering, step, begin_ns);
+		pace_course_wait(course, waited, wait_ns);
+		pace_course_late(course, late, more * part / 2);
 		at_ns += length + more + (noise ? draw((uint32_t)noise) : 0);
 		step += draw(60) ? 1 : draw(4);
 		if (i % 61 == 60)
@@ -151,7 +167,8 @@ static void play_levels(void)
 		level += slope;
 		at[i] = x;
 		x += draw(10) ? 1 : 3;
-		values[i] = level + (noise ? draw(noise) : 0) + (draw(50) ? 0 : 500);
+		values[i] = level + (noise ? draw(noise) : 0);
+		values[i] += draw(50) ? 0 : 500;
 	}
 	size_t found = levels_find(at, values, count, levels);
 
@@ -167,8 +184,10 @@ static void play_period(void)
 	uint32_t length = 1 + draw(draw(4) ? 12 : 200), count = draw(1024), pattern[200];
 	struct period_tail tail = { 0 };
 
-	for (uint32_t i = 0; i < length; i++)
-		pattern[i] = draw(4) << 3 | draw(PERIOD_MARKS + 1);
+	for (uint32_t i = 0; i < length; i++) {
+		pattern[i] = draw(4) << 3;
+		pattern[i] |= draw(PERIOD_MARKS + 1);
+	}
 	for (uint32_t i = 0; i < count; i++)
 		signatures[i] = draw(400) ? pattern[i % length] : draw(64);
 	struct period found = period_find(signatures, count);
@@ -177,6 +196,16 @@ static void play_period(void)
 	for (uint32_t i = 0; i < count && i < 60; i++)
 		fprintf(kept.all, " %d%d", period_starts(signatures, i), period_ends(&tail, signatures[i]));
 	fprintf(kept.all, "\n");
+}
+
+/* In C, arguments are evaluated in any order: a draw has a statement of its own. */
+static void show_notes(const struct pace *pace, uint64_t step)
+{
+	uint64_t back = draw(70);
+	uint32_t last = 1 + draw(PACE_STEPS + 2), first = draw(PACE_FIRST);
+
+	fprintf(kept.all, "%lu %lu %lu %lu %lu %lu\n", pace->first_step, pace->first_ns, pace_duration_ns(pace, step - back), pace_duration_ns(pace, step),
+		pace_step_ns(pace, last), pace->firsts_ns[first]);
 }
 
 static void play_pace_notes(void)
@@ -189,8 +218,7 @@ static void play_pace_notes(void)
 		at_ns += MS * (1 + draw(9));
 		pace_note(&pace, draw(30) ? step : step - draw(3), at_ns);
 		if (i % 9 == 0)
-			fprintf(kept.all, "%lu %lu %lu %lu %lu %lu\n", pace.first_step, pace.first_ns, pace_duration_ns(&pace, step - draw(70)), pace_duration_ns(&pace, step),
-				pace_step_ns(&pace, 1 + draw(PACE_STEPS + 2)), pace.firsts_ns[draw(PACE_FIRST)]);
+			show_notes(&pace, step);
 	}
 }
 
@@ -214,7 +242,8 @@ static void play_cells(void)
 				magnitude->brought += (float)draw(9);
 		}
 		at_ns += draw(3) * 10 * MS;
-		step += draw(8) == 0 ? 1 + (draw(30) == 0) * draw(9) : 0;
+		step += draw(8) == 0;
+		step += draw(240) == 0 ? draw(9) : 0;
 	}
 	fprintf(kept.all, "%zu columns, %zu bytes of %zu, %lu changes\n", cells.count, cells.bytes, cells.limit, cells.changes);
 	for (size_t i = 0; i < cells.count; i++) {
@@ -251,14 +280,112 @@ static void play_votes(void)
 	fprintf(kept.all, "\n");
 }
 
+static void show_gpu(const struct gpu *gpu, uint64_t now_ns)
+{
+	char text[160];
+	size_t room = draw(4) ? sizeof(text) : 1 + draw(60);
+	uint32_t reasons = draw(512);
+	struct gpu_course_verdict verdict = gpu_course_judge(&gpu->course, now_ns > draw(90) * 1000 * MS ? now_ns - 80 * 1000 * MS : 0);
+
+	fprintf(kept.all, "%d at %lu: slow since %lu, %ld nvlink at %lu, peak %ld, %u of %u drops, %lu readings, %u xids; %d %ld %.6g %ld %lu-%lu; %s\n", gpu->is_read, now_ns,
+		gpu->slow_since_ns, gpu->nvlink_before, gpu->nvlink_before_ns, gpu->memory.peak, gpu_trend_drops(gpu, now_ns), gpu->memory.drop_count,
+		gpu->reading_count, gpu->xid_count, verdict.course, verdict.grown, verdict.bytes_per_s, verdict.used, verdict.from_ns, verdict.end_ns,
+		gpu_trend_reasons(text, room, reasons));
+	for (uint32_t i = 0; i < GPU_XIDS + 1; i++) {
+		const struct gpu_xid *xid = gpu_xid_at(gpu, i);
+
+		if (xid)
+			fprintf(kept.all, " %u %lu-%lu %u %d %s", xid->number, xid->first_ns, xid->last_ns, xid->sources, xid->pid, xid->text);
+	}
+	for (uint64_t age = 0; age < GPU_READINGS + 2; age += 1 + draw(90)) {
+		const struct gpu_reading *reading = gpu_reading_at(gpu, age);
+
+		if (reading)
+			fprintf(kept.all, " %lu:%lu %x %d", age, reading->at_ns, reading->reasons, reading->sm_mhz);
+	}
+	fprintf(kept.all, "\n");
+}
+
+/* Readings and Xids of some GPUs, with memory that is filled, falls and rises around what is told. */
+static void play_gpus(void)
+{
+	static const uint64_t spans[] = { 500, 500, 500, 500, 1000, 4999, 5000, 5001, 59999, 60000 };
+	const int64_t total = 1000000;
+	struct gpus gpus;
+	uint64_t now_ms = 1000, readings = draw(8) ? 100 + draw(200) : 700;
+	int64_t used = 300000, errors = 0;
+
+	memset(&gpus, 0, sizeof(gpus));
+	for (uint64_t i = 0; i < readings; i++) {
+		struct analysis_gpu_state gpu = { .at_ns = now_ms * MS, .sm_mhz = (int32_t)draw(2000) };
+		struct analysis_gpu_event event = { .source = draw(2) ? ANALYSIS_GPU_NVML : ANALYSIS_GPU_KERNEL_LOG, .at_ns = now_ms * MS };
+		static const int64_t levels[] = { 949999, 950000, 950001, 930000, 929999, 930001, 970000, 999999, 300000 };
+
+		gpu.clock_reasons = draw(3) ? 0 : (int64_t)draw(512) - 1;
+		event.xid = 13 + draw(3);
+		event.pid = (int32_t)draw(3) - 1;
+		used = draw(3) ? used + draw(2000) : levels[draw(9)];
+		errors = draw(10) ? errors + draw(3) : draw(5);
+		gpu.memory_used = draw(40) ? used % total : -1;
+		gpu.memory_total = draw(40) ? total : -1;
+		gpu.nvlink_errors = draw(20) ? errors : -1;
+		snprintf(gpu.uuid, sizeof(gpu.uuid), "GPU-0000000%u-0000-0000-0000-000000000000", draw(3) ? 1 : draw(5));
+		snprintf(gpu.pci, sizeof(gpu.pci), "0000:%02X:00.0", draw(3));
+		memcpy(event.uuid, gpu.uuid, sizeof(event.uuid));
+		if (draw(2))
+			snprintf(event.text, sizeof(event.text), "text %u", draw(9));
+		if (draw(6) == 0)
+			fprintf(kept.all, "%d ", gpus_add_event(&gpus, &event));
+		fprintf(kept.all, "%d ", gpus_add_state(&gpus, &gpu));
+		now_ms += spans[draw(10)];
+	}
+	for (uint32_t i = 0; i < gpus.count; i++)
+		show_gpu(gpus.items[i], now_ms * MS);
+	gpus_free(&gpus);
+}
+
+/* As many pieces of evidence, and of what is missing, as there is room for, and more. */
+static void play_records(void)
+{
+	static const uint8_t uuid[16] = { 1, 2, 3 };
+	struct record_subject subjects[4];
+	uint32_t count = 1 + draw(4);
+	char what[300];
+
+	for (uint32_t i = 0; i < count; i++) {
+		subjects[i] = (struct record_subject){ .world_rank = (int32_t)draw(9) - 1 };
+		subjects[i].host = draw(3) ? "host" : "another";
+		subjects[i].pid = (int32_t)draw(3) * 100;
+		subjects[i].uuid = draw(2) ? uuid : NULL;
+	}
+	struct record *record = record_new_named(RW_KIND_HANG, RW_SCOPE_RANK, subjects, count);
+
+	cr_assert(record);
+	for (uint32_t i = draw(RECORD_EVIDENCE + 3); i; i--) {
+		memset(what, 'a' + (int)draw(26), sizeof(what));
+		what[draw(2) ? draw(20) : 220 + draw(8)] = '\0';
+		const char *source = draw(2) ? "messages" : "box";
+		double ms = (double)draw(9) - 2;
+		record_add_evidence(record, source, ms, what);
+	}
+	for (uint32_t i = draw(RECORD_MISSING + 3); i; i--) {
+		memset(what, 'a' + (int)draw(26), sizeof(what));
+		what[draw(2) ? draw(20) : 189 + draw(6)] = '\0';
+		record_add_missing(record, what);
+	}
+	record_set_words(record, RW_CAUSE_LOCK, "cause", "advice");
+	kept_keys(&record->finding);
+	record_free(record);
+}
+
 static bool play_rules(unsigned int number)
 {
-	static void (*const plays[])(void) = { play_account, play_account, play_pace, play_levels, play_period, play_pace_notes, play_cells, play_votes };
+	static void (*const plays[])(void) = { play_account, play_account, play_pace, play_levels, play_period, play_pace_notes, play_cells, play_votes, play_gpus, play_records };
 
 	state = number + 1;
 	for (int i = 0; i < DRAWS; i++)
-		plays[number % 8]();
-	return number < 63;
+		plays[number % 10]();
+	return number < 69;
 }
 
 Test(rules_answers, about_drawn_numbers)

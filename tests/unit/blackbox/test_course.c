@@ -79,8 +79,11 @@ static void act(void)
 	for (uint32_t i = draw(60); i; i--)
 		go_on();
 	for (uint32_t i = 0; i < samples; i++) {
-		struct rw_host_sample sample = { .monotonic_ns = 1 + draw(100000), .tid = draw(50), .kind = (uint8_t)draw(4), .fd = (int32_t)draw(9) };
+		struct rw_host_sample sample = { .monotonic_ns = 1 + draw(100000) };
 
+		sample.tid = draw(50);
+		sample.kind = (uint8_t)draw(4);
+		sample.fd = (int32_t)draw(9);
 		snprintf(sample.text, sizeof(sample.text), "%u", draw(100000));
 		box_writer_sample(&writer, &sample);
 	}
@@ -89,18 +92,27 @@ static void act(void)
 
 		entry->id = draw(1000);
 		entry->created_ns = draw(9) * 1000;
-		memset(entry->name, 'a' + (int)draw(26), draw(sizeof(entry->name) + 1));
+		int letter = 'a' + (int)draw(26);
+		memset(entry->name, letter, draw(sizeof(entry->name) + 1));
 	}
-	for (uint32_t i = draw(20); i; i--)
-		writer.gpu[draw(3) ? draw(40) : RW_BOX_COMMS - 1 - draw(40)].gpu_started += draw(50);
+	for (uint32_t i = draw(20); i; i--) {
+		struct rw_gpu_progress *page = &writer.gpu[draw(3) ? draw(40) : RW_BOX_COMMS - 1 - draw(40)];
+
+		page->gpu_started += draw(50);
+	}
 	for (uint32_t i = draw(20); i; i--) {
 		struct rw_wait *wait = &writer.waits[draw(3) ? draw(40) : RW_BOX_WAITS - 1 - draw(40)];
 
-		*wait = (struct rw_wait){ .key = RW_WAIT_USED | draw(99), .network_ns = draw(999), .flush_us = draw(99) };
+		*wait = (struct rw_wait){ .key = RW_WAIT_USED | draw(99) };
+		wait->network_ns = draw(999);
+		wait->flush_us = draw(99);
 	}
 	if (draw(3) == 0) {
 		uint64_t oldest = writer.header->head - draw(draw(2) ? 255 : 1025);
-		uint32_t expired = box_writer_expire(&writer, draw(8) ? oldest : writer.header->head - RW_BOX_RING_MIN / 4 - draw(2));
+
+		if (draw(8) == 0)
+			oldest = writer.header->head - RW_BOX_RING_MIN / 4 - draw(2);
+		uint32_t expired = box_writer_expire(&writer, oldest);
 
 		fprintf(out, "expired %u, ", expired);
 	}
@@ -112,7 +124,9 @@ static void drawn_run(uint32_t slots, uint32_t *first, uint32_t *room)
 	static const uint32_t rooms[] = { 0, 1, 15, 16, 17, 127, 128, 129, 255, SLOTS };
 
 	*room = draw(3) ? draw(SLOTS) : rooms[draw(10)];
-	*first = draw(2) ? draw(slots) : slots - draw(3) * (*room / 2) + draw(3) - 1;
+	*first = draw(2) ? draw(slots) : slots - draw(3) * (*room / 2);
+	*first += draw(3);
+	*first -= *first > 0;
 }
 
 static void read_operations(const struct box_reader *reader)
@@ -202,7 +216,8 @@ static void read_tables(const struct box_reader *reader)
 static void read_bytes(const struct box_reader *reader)
 {
 	char bytes[512];
-	uint64_t size = reader->header.total_size, at = draw(2) ? size - draw(2 * sizeof(bytes)) : RW_BOX_HEADER_SIZE + draw((uint32_t)size - RW_BOX_HEADER_SIZE);
+	uint64_t size = reader->header.total_size;
+	uint64_t at = draw(2) ? size - draw(2 * sizeof(bytes)) : RW_BOX_HEADER_SIZE + draw((uint32_t)size - RW_BOX_HEADER_SIZE);
 	size_t count = draw(sizeof(bytes) + 1);
 	int err = box_reader_bytes(reader, bytes, count, at);
 

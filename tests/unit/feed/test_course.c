@@ -172,7 +172,8 @@ static void communicate(void)
 	entry->ended_ns = draw(3) ? 0 : drawn_time();
 	entry->nranks = (int32_t)draw(9);
 	entry->rank = (int32_t)draw(9) - 1;
-	memset(entry->name, 'a' + (int)draw(26), draw(sizeof(entry->name) + 1));
+	int letter = 'a' + (int)draw(26);
+	memset(entry->name, letter, draw(sizeof(entry->name) + 1));
 	if (at >= writer.header->comms_used)
 		writer.header->comms_used = at + 1;
 }
@@ -191,11 +192,17 @@ static void sample(void)
 	uint32_t count = bursts[draw(draw(6) ? 5 : 8)];
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct rw_host_sample one = { .monotonic_ns = drawn_time(), .tid = draw(40), .kind = (uint8_t)(1 + draw(4)), .fd = (int32_t)draw(6) - 1,
-					      .system_call = (int16_t)draw(300), .detail = draw(1000), .run_delay_ns = draw(1000000) };
+		struct rw_host_sample one = { .monotonic_ns = drawn_time() };
+		int letter = 'a' + (int)draw(26);
 
+		one.tid = draw(40);
+		one.kind = (uint8_t)(1 + draw(4));
+		one.fd = (int32_t)draw(6) - 1;
+		one.system_call = (int16_t)draw(300);
+		one.detail = draw(1000);
+		one.run_delay_ns = draw(1000000);
 		one.state = one.kind == RW_SAMPLE_FILE ? (char)draw(12) : "RSDTZ"[draw(5)];
-		memset(one.text, 'a' + (int)draw(26), draw(3) ? sizeof(one.text) : draw(sizeof(one.text)));
+		memset(one.text, letter, draw(3) ? sizeof(one.text) : draw(sizeof(one.text)));
 		box_writer_sample(&writer, &one);
 	}
 	if (draw(8) == 0) /* the newest is being written */
@@ -206,11 +213,13 @@ static void wait_for_network(void)
 {
 	for (uint32_t count = draw(6); count; count--) {
 		struct rw_wait *wait = &writer.waits[draw(3) ? draw(80) : draw(RW_BOX_WAITS)];
-		uint64_t comm = draw(20) ? drawn_communicator() : RW_BOX_COMMS - 1 + draw(2), peer = draw(20) ? draw(16) : UINT32_C(0x7fffffff) + draw(2);
+		uint64_t comm = draw(20) ? drawn_communicator() : RW_BOX_COMMS - 1 + draw(2);
+		uint64_t peer = draw(20) ? draw(16) : UINT32_C(0x7fffffff) + draw(2), channel = draw(8), sends = draw(2) ? RW_WAIT_SENDS : 0;
 
 		if (!wait->key || draw(8) == 0)
-			*wait = (struct rw_wait){ .key = (draw(20) ? RW_WAIT_USED : 0) | (draw(2) ? RW_WAIT_SENDS : 0) | (uint64_t)draw(8) << 48 | comm << 32 | peer,
-						  .first_ns = drawn_time() };
+			*wait = (struct rw_wait){ .key = (draw(20) ? RW_WAIT_USED : 0) | sends | channel << 48 | comm << 32 | peer };
+		if (!wait->first_ns)
+			wait->first_ns = drawn_time();
 		wait->gpu_ns += draw(10) ? draw(1000) : 0u - (uint64_t)draw(2);
 		wait->peer_ns += draw(10) ? draw(1000) : 0u - (uint64_t)draw(2);
 		wait->network_ns += draw(10) ? draw(1000) : 0u - (uint64_t)draw(2);
@@ -251,8 +260,9 @@ static void head(void)
 /* What a collector notes in a box. */
 static void note(void)
 {
-	struct rw_gpu_memory memory = { .version = RW_GPU_MEMORY_VERSION, .number = 7, .number_again = 7, .count = draw(3), .since_ns = drawn_time() };
+	struct rw_gpu_memory memory = { .version = RW_GPU_MEMORY_VERSION, .number = 7, .number_again = 7, .count = draw(3) };
 
+	memory.since_ns = drawn_time();
 	memcpy((char *)writer.map + writer.header->control_offset + RW_GPU_MEMORY_OFFSET, &memory, sizeof(memory));
 }
 
@@ -409,7 +419,8 @@ static void play_replay(uint32_t number)
 		for (uint32_t acts = 2 + draw(8); acts; acts--) {
 			act();
 			/* Silence, too, that is passed over. */
-			now_ns += draw(4) ? drawn_span() : (9 + draw(3)) * S + draw(2) * MS;
+			now_ns += draw(4) ? drawn_span() : (9 + draw(3)) * S;
+			now_ns += draw(2) * MS;
 		}
 		writer.header->end = draw(3);
 		if (draw(4))

@@ -197,7 +197,8 @@ static void look_at_leases(struct player *player)
 	if (course_draw(2)) {
 		lease->communicator = course_draw(8) ? player->id : 1;
 		lease->proxy_bits = course_draw(10) ? RW_LEASE_PROXY_OP | RW_LEASE_PROXY_STEP : course_draw(3) * RW_LEASE_PROXY_OP;
-		lease->expires_ns = course_draw(4) ? course.now_ns + course_draw(3) * (course_draw(2) ? 30000 : RW_LEASE_MAX_NS) : 0;
+		uint64_t lasts_ns = course_draw(2) ? 30000 : RW_LEASE_MAX_NS;
+		lease->expires_ns = course_draw(4) ? course.now_ns + course_draw(3) * lasts_ns : 0;
 	}
 	leases_poll(&leases, recording, course.now_ns);
 	recording->box.header->drain_ns = course.now_ns;
@@ -220,7 +221,8 @@ static void transfer(struct player *player)
 			steps[i] = player_proxy_step(player, operation, (int)(first + (course_draw(6) ? i : course_draw(40))));
 		for (int k = 0; k < 3 && steps[i]; k++) {
 			course_pass();
-			player_step_state(player, steps[i], in_order ? (sends ? sending : receiving)[k] : (int)course_draw(24), course_draw(5000));
+			int drawn = (int)course_draw(24);
+			player_step_state(player, steps[i], in_order ? (sends ? sending : receiving)[k] : drawn, course_draw(5000));
 		}
 		if (course_draw(5) == 0)
 			player_state(player, operation, (int)course_draw(4), NULL);

@@ -191,10 +191,13 @@ static void play_budget(uint32_t number)
 	for (uint32_t i = 0; i < SECONDS; i++) {
 		uint64_t step = steps[draw(9)];
 		/* What a limit allows, exactly or about so, or far more. */
-		uint64_t spends = limit * step / 1000000 / (1u << draw(4)) * (draw(4) ? 1 : draw(40));
+		uint64_t spends = limit * step / 1000000 / (1u << draw(4));
 
+		spends *= draw(4) ? 1 : draw(40);
 		now_ns += step;
-		cost.total += spends + draw(2) - (spends ? draw(2) : 0);
+		cost.total += spends;
+		cost.total += draw(2);
+		cost.total -= spends ? draw(2) : 0;
 		cost.scans += draw(3) ? spends / (1 + draw(3)) : 0;
 		cost.progress += draw(3) ? spends / (1 + draw(3)) : 0;
 		if (draw(50) == 0)

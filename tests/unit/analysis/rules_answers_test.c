@@ -349,7 +349,9 @@ static void play_records(void)
 {
 	static const uint8_t uuid[16] = { 1, 2, 3 };
 	struct record_subject subjects[4];
+	static struct process process;
 	uint32_t count = 1 + draw(4);
+	int32_t waiting[3];
 	char what[300];
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -373,6 +375,18 @@ static void play_records(void)
 		what[draw(2) ? draw(20) : 189 + draw(6)] = '\0';
 		record_add_missing(record, what);
 	}
+	process.watchdog_ms = draw(4) * 300000;
+	process.watchdog_init_ms = draw(3) * 600000;
+	if (draw(3))
+		snprintf(process.watchdog_from, sizeof(process.watchdog_from), "cmdline");
+	if (draw(3)) {
+		bool first_step_done = draw(2);
+		record_set_watchdog(record, &process, first_step_done, draw(5) * 150000 * MS);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		waiting[i] = (int32_t)draw(9) - 1;
+	if (draw(2))
+		cr_assert_eq(record_set_waiting_worlds(record, waiting, draw(4)), 0);
 	record_set_words(record, RW_CAUSE_LOCK, "cause", "advice");
 	kept_keys(&record->finding);
 	record_free(record);

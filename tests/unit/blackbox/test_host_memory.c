@@ -222,6 +222,22 @@ Test(host_memory, version_1_shows_a_number_near_the_largest_where_there_is_no_li
 	cr_expect_eq(host_memory_total(fixture_directory()), (UINT64_C(1) << 60) - 1);
 }
 
+/* There is room for 63 characters of a number, and for 8191 of a list. */
+Test(host_memory, of_a_long_file_the_beginning_is_read_and_no_byte_more)
+{
+	put_machine(1024 * 1024, 900 * 1024);
+	put("proc/self/cgroup", "0::/a\n");
+	put("sys/fs/cgroup/a/memory.max", "%063d\n", 104857600);
+	cr_expect_eq(host_memory_total(fixture_directory()), 100 * MIB, "63 digits");
+	put("sys/fs/cgroup/a/memory.max", "%064d\n", 104857600);
+	cr_expect_eq(host_memory_total(fixture_directory()), 10 * MIB, "the last of 64 is not read");
+	put("sys/fs/cgroup/a/memory.max", "max\n");
+	put("proc/meminfo", "%8190s\nMemTotal: 1 kB\n", "x:");
+	cr_expect_eq(host_memory_total(fixture_directory()), UINT64_MAX, "what follows is not read");
+	put("proc/meminfo", "%8179s\nMemTotal: 12 kB\n", "x:");
+	cr_expect_eq(host_memory_total(fixture_directory()), 1024, "the second digit is not read");
+}
+
 /* The box in a group that has so many bytes left; 8 ranks share the node. */
 static int create_in_group_with(unsigned long long left, struct box_writer *writer)
 {

@@ -238,12 +238,12 @@ Test(host_memory, of_a_long_file_the_beginning_is_read_and_no_byte_more)
 	cr_expect_eq(host_memory_total(fixture_directory()), 1024, "the second digit is not read");
 }
 
-/* The box in a group that has so many bytes left; 8 ranks share the node. */
-static int create_in_group_with(unsigned long long left, struct box_writer *writer)
+/* The box in a group that has so many bytes left; so many ranks, and mostly 8, share the node. */
+static int create_beside(uint32_t local_ranks, unsigned long long left, struct box_writer *writer)
 {
 	char max[32];
 	struct box_request request = {
-		.directory = fixture_directory(), .job = "test", .local_ranks = 8, .root = fixture_directory()
+		.directory = fixture_directory(), .job = "test", .local_ranks = local_ranks, .root = fixture_directory()
 	};
 
 	put_machine(64 * 1024 * 1024, 60 * 1024 * 1024);
@@ -251,6 +251,25 @@ static int create_in_group_with(unsigned long long left, struct box_writer *writ
 	snprintf(max, sizeof(max), "%llu", 1000 * (unsigned long long)MIB + left);
 	put_v2("/a", max, 1000 * MIB, 0);
 	return box_writer_create(writer, &request);
+}
+
+static int create_in_group_with(unsigned long long left, struct box_writer *writer)
+{
+	return create_beside(8, left, writer);
+}
+
+Test(host_memory, where_nobody_says_how_many_ranks_there_are_the_box_is_that_of_one)
+{
+	struct box_writer writer;
+	uint32_t slots[3];
+
+	for (uint32_t ranks = 0; ranks < 3; ranks++) {
+		cr_assert_eq(create_beside(ranks, 256 * MIB, &writer), 0, "%s", writer.note);
+		slots[ranks] = writer.header->ring_slots;
+		box_writer_close(&writer);
+	}
+	cr_expect_eq(slots[0], slots[1]);
+	cr_expect_gt(slots[1], slots[2]);
 }
 
 Test(host_memory, all_boxes_of_a_node_take_a_sixteenth_of_what_the_group_has_left)

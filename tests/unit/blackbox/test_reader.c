@@ -431,6 +431,24 @@ Test(process, runs_while_any_of_its_threads_does)
 	cr_expect_not(process_runs(child, start_time));
 }
 
+Test(process, of_a_line_as_much_is_read_as_there_is_room_for)
+{
+	char path[128], text[16];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/line", fixture_directory());
+	file = fopen(path, "we");
+	cr_assert(file);
+	fputs("abcdefghijkl\nmore\n", file);
+	fclose(file);
+	memset(text, '.', sizeof(text));
+	process_read_line(path, text, 8);
+	cr_expect_arr_eq(text, "abcdefg\0........", sizeof(text));
+	process_read_line(path, text, sizeof(text));
+	cr_expect_str_eq(text, "abcdefghijkl", "without its end");
+	fixture_remove();
+}
+
 Test(process, looking_at_one_leaves_no_descriptor_open)
 {
 	char text[40];

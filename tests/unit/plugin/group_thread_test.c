@@ -501,3 +501,23 @@ Test(group_thread, a_later_group_has_its_own)
 	cr_expect_eq(threads.of[COMM].mates[0].tid, second.tid);
 	end(&second);
 }
+
+/* The lowest that is free is the next one. */
+static int next_descriptor(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+Test(group_thread, to_look_where_a_thread_began_leaves_no_descriptor_open)
+{
+	struct thread_start start = { .address = 1, .distance = 64 };
+	int before = next_descriptor();
+
+	thread_start_own(in_nccl());
+	cr_expect_eq(next_descriptor(), before);
+	thread_start_is((uint32_t)gettid(), &start);
+	cr_expect_eq(next_descriptor(), before);
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/job/course.h"
+#include "analysis/job/spread.h"
 #include "analysis/lateness.h"
 #include "analysis/peers.h"
 #include "analysis/sorting.h"
@@ -360,8 +361,9 @@ static void suspect_it(struct lane *lane, struct peers *peers, uint32_t i, bool 
 }
 
 /* Named, acquitted, or neither. */
-static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t now_ns)
+static void decide(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint32_t i, uint64_t now_ns)
 {
+	struct lane *lane = comm->lane;
 	struct suspect *suspect = &lane->watched.suspects[i];
 	uint64_t late_ns = suspect_blame(suspect, lane->number).late_ns;
 
@@ -376,7 +378,8 @@ static void decide(struct lane *lane, struct peers *peers, uint32_t i, uint64_t 
 		peers_forget(peers);
 		return;
 	}
-	if (suspect->step == lane->number && late_ns >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()))
+	if (suspect->step == lane->number && late_ns >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()) &&
+	    spread_is_exceeded(lanes, world, comm, i))
 		suspect_it(lane, peers, i, false, now_ns);
 }
 
@@ -400,7 +403,7 @@ static void test_all(const struct lanes *lanes, const struct world *world, struc
 	pace_note(&watched->pace, lane->number, lane->number * LANES_WINDOW_NS);
 	struct peers peers = peers_in(watched, lane->number);
 	for (uint32_t i = 0; i < watched->suspect_count; i++)
-		decide(lane, &peers, i, now_ns);
+		decide(lanes, world, comm, &peers, i, now_ns);
 	if (parts_end_cut(lane))
 		decide_evenly(lanes, world, comm, &peers, now_ns);
 	peers_forget(&peers);

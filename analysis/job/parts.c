@@ -78,6 +78,20 @@ double parts_share(const struct parts *parts)
 	return fmax(sum / EVENLY_PARTS, 0);
 }
 
+bool parts_are_known(const struct parts *parts, uint32_t count)
+{
+	return parts->count >= count;
+}
+
+double parts_mean(const struct parts *parts, uint32_t count)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += parts->shares[i] * PARTS_UNIT;
+	return sum / count;
+}
+
 static bool is_known(const struct lane *lane, uint32_t member, uint32_t together)
 {
 	return member < lane->room && lane->members[member].parts.count >= together * EVENLY_PARTS;

@@ -58,6 +58,9 @@ void parts_note(struct parts *parts, double own, double inside, double uneven_us
 bool parts_end_cut(struct lane *lane);
 /* The member was late, and is no longer: what it was late by is not judged again. */
 void parts_forget(struct parts *parts);
+/* Whether it was compared in each of so many newest parts, and by what share of the time it was late in them, on average; negative: early. */
+bool parts_are_known(const struct parts *parts, uint32_t count);
+double parts_mean(const struct parts *parts, uint32_t count);
 /* By what share of the time it was late in the last EVENLY_PARTS parts; 0 where these are not known. */
 double parts_share(const struct parts *parts);
 /* Whether the member is late evenly, by the last parts of all lanes. */

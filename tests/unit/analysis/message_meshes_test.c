@@ -136,7 +136,11 @@ static const struct row rows[] = {
 	{ TENSOR, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
 	{ CUBE, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
 	{ SHARDS, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
-	{ REPLICAS, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
+	{ REPLICAS, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },	{ TENSOR, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
+	{ CUBE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
+	{ SHARDS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
+	{ REPLICAS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
+	{ WIDE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 4, .host_differences = 0.05 },
 };
 
 static struct many_hosts_job job_of(const struct row *row, int per_host, unsigned seed)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is a member later than healthy ranks may differ for good? Hosts of one job differ by up to SPREAD_USUAL, for as long as it runs. What a
+ * member is late by beyond that is no such difference. What is less must stand out from the differences that the others show, and the fewer
+ * of them are known, the further. docs/messages.md, "Late".
+ */
+#ifndef ANALYSIS_JOB_SPREAD_H
+#define ANALYSIS_JOB_SPREAD_H
+
+#include "analysis/job/lanes.h"
+
+/* Of the time: one of two hosts that differ by 5 % either way is late by 10 %, and noise adds to that. */
+#define SPREAD_USUAL 0.12
+/* If differences are spread evenly, the largest of n + 1 is more than f times the next one with a probability of f to the power of -n. This
+ * is the probability that is accepted … */
+#define SPREAD_CHANCE 0.005
+#define SPREAD_BEYOND 2 /* … but f is this at least */
+enum {
+	SPREAD_PARTS = 4,   /* newest parts (analysis/job/parts.h) that show a difference; two of them show it if it is younger */
+	SPREAD_AS_LATE = 32, /* of so many others one may be as late: it may be at fault as well */
+};
+
+/* By the last parts of all lanes. False: nobody knows. */
+bool spread_is_exceeded(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member);
+
+#endif

@@ -8,8 +8,7 @@
 
 enum { NAMED = 3 /* different causes; of more only these are named */ };
 
-/* That a thread runs while it has a CPU and waits for one else is one story. */
-static enum rw_cause_class story_of(enum rw_cause_class class_)
+enum rw_cause_class host_cause_story(enum rw_cause_class class_)
 {
 	return class_ == RW_CAUSE_RUNNING ? RW_CAUSE_CPU : class_;
 }
@@ -25,7 +24,7 @@ static bool is_better(const struct cause *cause, const struct cause *than)
 
 void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause)
 {
-	enum rw_cause_class story = story_of(cause->class_);
+	enum rw_cause_class story = host_cause_story(cause->class_);
 
 	host->certain |= !cause->inferred && story != RW_CAUSE_UNKNOWN;
 	if (!host->ranks++ || is_better(cause, &host->cause)) {
@@ -54,7 +53,7 @@ void host_cause_end(struct host_cause *host)
 		classes += counts(host, class_);
 	host->differ = classes > 1;
 	if (!host->differ) {
-		host->known = host->known ? host->classes[story_of(host->cause.class_)].ranks : 0;
+		host->known = host->known ? host->classes[host_cause_story(host->cause.class_)].ranks : 0;
 		return;
 	}
 	host->cause = (struct cause){ .share = -1, .fd = -1, .seen = host->cause.seen, .tid = host->cause.tid,

@@ -21,6 +21,8 @@ struct host_cause {
 	} classes[RW_CAUSE_COUNT];
 };
 
+/* The class that stands for all that tell one story: that a thread runs while it has a CPU and waits for one else is one. */
+enum rw_cause_class host_cause_story(enum rw_cause_class class_);
 /* Adds one more late rank of the host to *host, which is all 0 before the first. */
 void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause);
 /* To be called once, after the last rank: what the causes together say. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/host_cause.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 
@@ -172,12 +173,6 @@ static const struct world_reason *reason_of(const struct world_rank *rank, uint6
 	return known ? rank->reason : NULL;
 }
 
-/* That a thread runs while it has a CPU and waits for one else is one story. */
-static bool is_same_story(enum rw_cause_class a, enum rw_cause_class b)
-{
-	return a == b || (a == RW_CAUSE_CPU && b == RW_CAUSE_RUNNING) || (a == RW_CAUSE_RUNNING && b == RW_CAUSE_CPU);
-}
-
 /* The first line says what it is. */
 static int length_of(const struct world_reason *reason)
 {
@@ -206,7 +201,7 @@ static const struct world_reason *set_reason(struct record *record, const struct
 	for (uint32_t i = 0; i < count; i++) {
 		const struct world_reason *reason = reason_of(&world->ranks[ranks[i]], now_ns);
 
-		if (first && reason && !is_same_story(first->class_, reason->class_)) {
+		if (first && reason && host_cause_story(first->class_) != host_cause_story(reason->class_)) {
 			set_different(record, world, ranks[chosen], ranks[i]);
 			return first;
 		}

@@ -360,6 +360,12 @@ static void suspect_it(struct lane *lane, struct peers *peers, uint32_t i, bool 
 	lane->members[i].parts.even = even;
 }
 
+/* So late, or so far from what the others differ by for good. */
+static bool is_apart(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t i)
+{
+	return lane_share(comm->lane, i, LANES_TOLD) >= SPREAD_USUAL || spread_is_exceeded(lanes, world, comm, i);
+}
+
 /* Named, acquitted, or neither. */
 static void decide(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint32_t i, uint64_t now_ns)
 {
@@ -379,7 +385,7 @@ static void decide(const struct lanes *lanes, const struct world *world, struct 
 		return;
 	}
 	if (suspect->step == lane->number && late_ns >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()) &&
-	    spread_is_exceeded(lanes, world, comm, i))
+	    is_apart(lanes, world, comm, i))
 		suspect_it(lane, peers, i, false, now_ns);
 }
 

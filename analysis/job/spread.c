@@ -77,8 +77,6 @@ static bool stands_out(const struct lanes *lanes, const struct world *world, con
 
 bool spread_is_exceeded(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member)
 {
-	if (lane_share(comm->lane, member, LANES_TOLD) >= SPREAD_USUAL)
-		return true;
 	for (uint32_t parts = SPREAD_PARTS; parts > 1; parts /= 2)
 		if (stands_out(lanes, world, comm, member, parts))
 			return true;

@@ -20,7 +20,7 @@ enum {
 	SPREAD_AS_LATE = 32, /* of so many others one may be as late: it may be at fault as well */
 };
 
-/* By the last parts of all lanes. False: nobody knows. */
+/* Of a member that is late by less than SPREAD_USUAL, by the last parts of all lanes. False: it does not stand out, or too little is known. */
 bool spread_is_exceeded(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member);
 
 #endif

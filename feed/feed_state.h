@@ -26,6 +26,7 @@ struct feed {
 	uint64_t last_ns;
 
 	bool announced, ended;
+	bool passed_all; /* in a replay: nothing of the box is still to come */
 	bool has_kernel_times; /* some operation had the times of its kernel (RW_KNOWN_STAMP) */
 	bool gpu_memory_passed; /* the box's record of GPU memory was passed, once */
 	bool ports_passed;      /* likewise */

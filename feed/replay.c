@@ -13,7 +13,7 @@ static void start(struct feed *feed)
 	feed->error = box_reader_refresh(&feed->reader);
 }
 
-/* Passes one box up to now_ns, and its end if that was all. */
+/* Passes one box up to now_ns. */
 static void step(struct feed *feed, uint64_t now_ns)
 {
 	int err = feed_advance(feed, now_ns, now_ns);
@@ -24,8 +24,6 @@ static void step(struct feed *feed, uint64_t now_ns)
 		feed->error = err;
 	if (feed->error)
 		feed->next_ns = UINT64_MAX;
-	if (feed->next_ns == UINT64_MAX)
-		feed_end(feed);
 }
 
 /* Passes every box that has something to say by now_ns. Returns when the next thing happens, UINT64_MAX when nothing
@@ -41,6 +39,33 @@ static uint64_t step_all(struct feed *const *feeds, size_t count, uint64_t now_n
 			next_ns = feeds[i]->next_ns;
 	}
 	return next_ns;
+}
+
+static bool ends_now(const struct feed *feed)
+{
+	return feed->next_ns == UINT64_MAX && !feed->passed_all;
+}
+
+/* Those of which all is passed have ended. When the first of them does, the analysis looks once more before it hears of it: within one step
+ * all may end, and with them the waits that show whom they waited for until then. Returns the time of the latest look. */
+static uint64_t end_all(struct feed *const *feeds, size_t count, struct analysis *analysis, uint64_t ticked_ns)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		if (ends_now(feeds[i]) && feeds[i]->last_ns < first_ns)
+			first_ns = feeds[i]->last_ns;
+	if (first_ns != UINT64_MAX && first_ns > ticked_ns) {
+		analysis_tick(analysis, first_ns);
+		ticked_ns = first_ns;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!ends_now(feeds[i]))
+			continue;
+		feeds[i]->passed_all = true;
+		feed_end(feeds[i]);
+	}
+	return ticked_ns;
 }
 
 /* The oldest operation that a box still holds. */
@@ -73,11 +98,14 @@ void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analy
 	for (size_t i = 0; i < count; i++)
 		start(feeds[i]);
 
-	uint64_t next_ns = step_all(feeds, count, 0), now_ns = next_ns, busy_ns = next_ns;
+	uint64_t next_ns = step_all(feeds, count, 0), now_ns = next_ns, busy_ns = next_ns, ticked_ns = 0;
 
+	end_all(feeds, count, analysis, ticked_ns);
 	while (next_ns != UINT64_MAX) {
 		next_ns = step_all(feeds, count, now_ns);
-		analysis_tick(analysis, now_ns);
+		ticked_ns = end_all(feeds, count, analysis, ticked_ns);
+		ticked_ns = ticked_ns < now_ns ? now_ns : ticked_ns + 1;
+		analysis_tick(analysis, ticked_ns);
 		show_progress(feeds, count, progress, argument);
 		if (next_ns == UINT64_MAX)
 			return;
@@ -89,7 +117,8 @@ void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analy
 		if (soon || now_ns - busy_ns < QUIET_NS) {
 			now_ns += STEP_NS;
 		} else {
-			analysis_tick(analysis, next_ns - 1);
+			ticked_ns = next_ns - 1;
+			analysis_tick(analysis, ticked_ns);
 			now_ns = busy_ns = next_ns;
 		}
 	}

@@ -230,6 +230,42 @@ Test(replay, a_process_dies_at_its_own_last_moment)
 	cr_expect_null(recording_find(&analysis, RECORDED_LIFE, 2));
 }
 
+/* Of a job that ends between two ticks: when the first of the others ends, the analysis has seen how long they waited for the one that was
+ * gone before. */
+Test(replay, the_analysis_looks_once_more_before_it_hears_of_an_end)
+{
+	const uint64_t end_ns = 4 * S + 50 * MS;
+	struct box_writer gone, first, second;
+	struct feed *feeds[3];
+	bool looked = false;
+
+	create(&gone);
+	gone.header->drain_ns = 3 * S;
+	feeds[0] = feed_of(&gone, 1);
+	create(&first);
+	first.header->drain_ns = end_ns;
+	feeds[1] = feed_of(&first, 2);
+	create(&second);
+	second.header->drain_ns = end_ns + 10 * MS;
+	feeds[2] = feed_of(&second, 3);
+	feed_replay(feeds, 3, &analysis, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+		feed_free(feeds[i]);
+
+	const struct recorded *end = recording_find(&analysis, RECORDED_LIFE, 1), *last = recording_find(&analysis, RECORDED_LIFE, 2);
+
+	cr_assert_not_null(last);
+	cr_expect_eq(end->at_ns, end_ns);
+	cr_expect_eq(last->at_ns, end_ns + 10 * MS);
+	for (size_t i = 0; i < recording_count(&analysis, RECORDED_TICK); i++) {
+		const struct recorded *tick = recording_find(&analysis, RECORDED_TICK, i);
+
+		looked |= tick < end && tick->at_ns == end_ns;
+		cr_expect(i == 0 || tick->at_ns > recording_find(&analysis, RECORDED_TICK, i - 1)->at_ns, "time goes on");
+	}
+	cr_expect(looked, "one end is 1.05 s after the first, and ticks are 100 ms apart");
+}
+
 Test(replay, the_last_words_of_the_gpu_are_passed_at_the_end)
 {
 	struct box_writer writer;
@@ -301,7 +337,7 @@ Test(replay, a_long_silence_is_ticked_at_its_beginning_and_its_end_only)
 		before |= now_ns == 100000 * S - 1;
 	}
 	cr_expect(before, "the analysis can see how long nothing happened");
-	cr_expect_eq(last_ns, 100000 * S);
+	cr_expect_eq(last_ns, 100000 * S + 1, "once before the end is passed, and once after it");
 }
 
 Test(replay, an_operation_that_was_never_published_is_not_passed)

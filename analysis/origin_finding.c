@@ -11,6 +11,7 @@
 #include "analysis/naming.h"
 #include "analysis/nature.h"
 #include "analysis/origin_story.h"
+#include "analysis/sorting.h"
 #include "analysis/value_text.h"
 
 enum {
@@ -204,7 +205,42 @@ static void add_history(struct record *record, const struct analysis *analysis, 
 	record_add_evidence(record, "scan", -1, what);
 }
 
-static void write_text(struct record *record, const struct origin_story *story, bool inside)
+/* Who begins at the operation that is told of, and who elsewhere: none of them came after another one, so that all are named, but nobody
+ * brings anything into a call of others. Returns what the caller frees; NULL: no memory. */
+static int32_t *find_bringers(const struct analysis *analysis, const struct origin_story *story, struct value_bringers *bringers)
+{
+	int32_t *here = calloc(2 * (size_t)story->ranks + 1, sizeof(*here)), *elsewhere = here ? here + story->ranks : NULL;
+
+	*bringers = (struct value_bringers){ .here = here, .elsewhere = elsewhere };
+	for (uint32_t i = 0; here && i < story->ranks; i++) {
+		const struct first_bad *beginning = &story->beginnings[i];
+		int32_t world = analysis->job.ranks[i].world;
+
+		if (!beginning->instance || beginning->side != VALUE_IN)
+			continue;
+		if (beginning->instance == story->main->instance)
+			here[bringers->here_count++] = world;
+		else
+			elsewhere[bringers->elsewhere_count++] = world;
+	}
+	if (here) {
+		sort_i32(here, bringers->here_count);
+		sort_i32(elsewhere, bringers->elsewhere_count);
+	}
+	return here;
+}
+
+static void write_born(struct record *record, const struct analysis *analysis, const struct origin_story *story)
+{
+	struct value_bringers bringers;
+	int32_t *room = find_bringers(analysis, story, &bringers);
+
+	if (room)
+		value_text_born(record, &bringers);
+	free(room);
+}
+
+static void write_text(struct record *record, const struct analysis *analysis, const struct origin_story *story, bool inside)
 {
 	enum rw_kind kind = record->finding.kind;
 
@@ -217,7 +253,7 @@ static void write_text(struct record *record, const struct origin_story *story, 
 	else if (record->finding.confidence == RW_INCONCLUSIVE || story->main->side == VALUE_OUT)
 		value_text_unknown(record, story->main->side == VALUE_OUT, job_unseen(story->main->instance->communicator) > 0);
 	else
-		value_text_born(record);
+		write_born(record, analysis, story);
 }
 
 /* Numerics or hardware? Only where it is known who made it. */
@@ -312,7 +348,7 @@ static struct record *make_record(struct analysis *analysis, const struct origin
 		record_add_missing(record, "which rank or link it was: all inputs were clean, and too small for their sum to overflow");
 	if (aftermath == AFTERMATH_UNSEEN && !inside)
 		record_add_missing(record, "what came of it: no sum over ranks was scanned afterwards");
-	write_text(record, story, inside);
+	write_text(record, analysis, story, inside);
 	return record;
 }
 
@@ -346,6 +382,15 @@ static bool all_had_it(const struct origin_story *story)
 	return story->main->side == VALUE_IN;
 }
 
+static void write_scaled(struct record *record, const struct analysis *analysis, const struct origin_story *story)
+{
+	struct value_bringers bringers;
+	int32_t *room = all_had_it(story) ? find_bringers(analysis, story, &bringers) : NULL;
+
+	value_text_scaled(record, room ? &bringers : NULL);
+	free(room);
+}
+
 /* What harmed nothing: one for each rank that began it, and what a loss scale did is over when it is told. */
 static void tell_harmless(struct analysis *analysis, const struct origin_story *story, enum aftermath aftermath,
 			  uint64_t now_ns)
@@ -357,7 +402,7 @@ static void tell_harmless(struct analysis *analysis, const struct origin_story *
 	enum rw_kind kind = record->finding.kind;
 	uint32_t subject = record->subject = HARMLESS_SUBJECT | (uint32_t)(story->main - story->beginnings);
 	if (aftermath == AFTERMATH_SCALED)
-		value_text_scaled(record, all_had_it(story));
+		write_scaled(record, analysis, story);
 	else
 		value_text_harmless(record);
 	findings_tell(&analysis->findings, record, now_ns);

@@ -54,6 +54,16 @@ __attribute__((format(printf, 2, 3))) static void say(struct record *record, con
 	va_end(arguments);
 }
 
+__attribute__((format(printf, 2, 3))) static void append(struct record *record, const char *format, ...)
+{
+	size_t length = strlen(record->text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(record->text + length, sizeof(record->text) - length, format, arguments);
+	va_end(arguments);
+}
+
 /* "12 NaN", "3 Inf": NaN where there are both. */
 static const char *count_text(char *text, size_t room, const struct rw_finding *finding)
 {
@@ -63,12 +73,15 @@ static const char *count_text(char *text, size_t room, const struct rw_finding *
 	return text;
 }
 
-void value_text_born(struct record *record)
+void value_text_born(struct record *record, const struct value_bringers *bringers)
 {
-	char ranks[WHO], operation[WHERE], count[32];
+	char here[WHO], elsewhere[WHO], operation[WHERE], count[32];
 
-	say(record, "%s brought %s into %s", who(ranks, record), count_text(count, sizeof(count), &record->finding),
-	    where(operation, record));
+	say(record, "%s brought %s into %s", naming_ranks(here, sizeof(here), bringers->here, bringers->here_count),
+	    count_text(count, sizeof(count), &record->finding), where(operation, record));
+	if (bringers->elsewhere_count)
+		append(record, ", and %s such values into other calls",
+		       naming_ranks(elsewhere, sizeof(elsewhere), bringers->elsewhere, bringers->elsewhere_count));
 	advise(record, is_one(record) ? one_alone : several);
 }
 
@@ -100,16 +113,6 @@ void value_text_unseen(struct record *record)
 	advise(record, "let one program hear the collectors of all nodes: rankwatch collect --all-nodes");
 }
 
-__attribute__((format(printf, 2, 3))) static void append(struct record *record, const char *format, ...)
-{
-	size_t length = strlen(record->text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(record->text + length, sizeof(record->text) - length, format, arguments);
-	va_end(arguments);
-}
-
 void value_text_harmless(struct record *record)
 {
 	char operation[WHERE], count[32];
@@ -121,13 +124,13 @@ void value_text_harmless(struct record *record)
 	advise(record, "nothing, as long as the program does not compute with that part of the buffer (padding, a mask)");
 }
 
-void value_text_scaled(struct record *record, bool all_had_it)
+void value_text_scaled(struct record *record, const struct value_bringers *all)
 {
 	char operation[WHERE], count[32];
 
 	/* Not one of them made it for the others. */
-	if (record->finding.confidence == RW_INCONCLUSIVE && all_had_it)
-		value_text_born(record);
+	if (record->finding.confidence == RW_INCONCLUSIVE && all)
+		value_text_born(record, all);
 	else if (record->finding.confidence == RW_INCONCLUSIVE)
 		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
 	append(record, "; finite again soon after: the loss scale was too large");

@@ -8,8 +8,14 @@
 
 #define VALUE_TEXT_CLEAN_INPUTS "the inputs of all ranks that are seen here were clean"
 
-/* "rank 5 brought 12 NaN into ReduceScatter #31 on ~fsdp in step 7" */
-void value_text_born(struct record *record);
+/* World ranks that were seen to bring bad values: into the operation that the record shows, or into another one that did not come after it. */
+struct value_bringers {
+	const int32_t *here, *elsewhere;
+	size_t here_count, elsewhere_count;
+};
+
+/* "rank 5 brought 12 NaN into ReduceScatter #31 on ~fsdp in step 7", "…, and ranks 6,7 such values into other calls" */
+void value_text_born(struct record *record, const struct value_bringers *bringers);
 /* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */
 void value_text_overflow(struct record *record);
 /* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it"; unseen: or one that is not seen */
@@ -19,8 +25,8 @@ void value_text_unknown(struct record *record, bool from_result, bool unseen);
 void value_text_unseen(struct record *record);
 /* Behind one of these: what came of it, and that nothing is to be done. */
 void value_text_harmless(struct record *record);
-/* all_had_it: each of the record's ranks was seen to bring it, wherever it came from. */
-void value_text_scaled(struct record *record, bool all_had_it);
+/* all: each of the record's ranks was seen to bring it, wherever it came from; else NULL. */
+void value_text_scaled(struct record *record, const struct value_bringers *all);
 /* "rank 3 has had 12 NaN in AllGather on ~fsdp since it was first seen, always at the same place in the step" */
 void value_text_usual(struct record *record);
 /* "rank 3 has another result of AllReduce #31 on ~dp in step 7 than the others" and its like. */

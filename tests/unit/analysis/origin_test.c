@@ -385,6 +385,25 @@ Test(origin, several_ranks_at_once_are_all_named)
 	scanned_free(&mesh.job);
 }
 
+/* Each in a communicator that the other one is no member of: neither can have brought anything into the other's call. */
+Test(origin, of_several_ranks_at_once_none_is_said_to_have_brought_it_into_a_call_of_others)
+{
+	struct mesh mesh;
+
+	start(&mesh, 8, 8);
+	run(&mesh, 6);
+	mesh.job.bad[2] = mesh.job.bad[5] = true;
+	run(&mesh, 3);
+	finish(&mesh);
+	const struct scanned_told *told = scanned_loud(&mesh.job);
+	cr_assert(told);
+	cr_expect_eq(told->confidence, RW_CERTAIN);
+	cr_expect(told->rank_count == 2 && told->ranks[0] == 2 && told->ranks[1] == 5, "%s", told->text);
+	cr_expect_eq(strncmp(told->text, "rank 2 brought 1 NaN into AllGather #", strlen("rank 2 brought 1 NaN into AllGather #")), 0, "%s", told->text);
+	cr_expect_not_null(strstr(told->text, ", and rank 5 such values into other calls"), "%s", told->text);
+	scanned_free(&mesh.job);
+}
+
 static void masked_step(struct mesh *mesh, uint32_t bad, bool inf)
 {
 	mesh->job.nan = bad;

@@ -112,6 +112,20 @@ static uint32_t rank_shares(const struct account *account, double all_ns, struct
 	return out;
 }
 
+/* As a finding with this cause would be `likely` at most: it is inferred, or some of its time's evidence is not there any more. */
+static bool is_likely(const struct analysis *analysis, const struct process *process, const struct account_rank *rank, uint32_t count,
+		      const struct cause *cause)
+{
+	uint64_t since_ns = evidence_since_ns(&process->evidence);
+	bool sampled_sleep = cause->class_ == RW_CAUSE_SLEEP && cause->level < RW_LEVEL_EBPF, forgotten = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		forgotten |= rank->windows[i].to_ns < since_ns;
+	if (cause->class_ == RW_CAUSE_STOPPED)
+		return cause->inferred;
+	return cause->inferred || sampled_sleep || forgotten || losses_in(&analysis->losses, rank->windows, count);
+}
+
 static void tell_cause(const struct analysis *analysis, const struct account_rank *rank, const struct process *process,
 		       struct analysis_loss *loss)
 {
@@ -127,6 +141,7 @@ static void tell_cause(const struct analysis *analysis, const struct account_ran
 	if (cause.class_ == RW_CAUSE_UNKNOWN)
 		return;
 	loss->cause_class = cause.class_;
+	loss->likely = is_likely(analysis, process, rank, count, &cause);
 	cause_text(loss->cause, sizeof(loss->cause), &cause, process);
 	snprintf(loss->path, sizeof(loss->path), "%s", intern_text(&analysis->intern, cause.path));
 }

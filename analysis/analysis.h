@@ -316,6 +316,7 @@ struct analysis_loss {
 	enum rw_late_kind by; /* whether its host or its device was late; none: not known */
 	enum rw_cause_class cause_class; /* where its host was late: the cause in the last of these steps */
 	char cause[96], path[256]; /* "fsync(2)"; "" not known */
+	bool likely;               /* the cause was inferred, or is what is left of its evidence: in a finding, it would be `likely` */
 };
 
 enum { ANALYSIS_LOSSES = 3 };

@@ -31,7 +31,7 @@ static json_t *loss_json(const struct analysis_loss *loss)
 {
 	bool known = *loss->cause;
 
-	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "rank", (int)loss->rank, "share",
+	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "rank", (int)loss->rank, "share",
 			 loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
 			 loss->by == RW_LATE_HOST     ? "host"
 			 : loss->by == RW_LATE_DEVICE ? "device"
@@ -39,7 +39,7 @@ static json_t *loss_json(const struct analysis_loss *loss)
 			 "steps", count_or_null(loss->steps), "of_steps", count_or_null(loss->of_steps), "step_ms",
 			 loss->step_ms > 0 ? json_real(loss->step_ms) : json_null(), "class",
 			 known ? json_string(finding_cause_name(loss->cause_class)) : json_null(), "cause",
-			 text_or_null(loss->cause), "path", text_or_null(loss->path));
+			 text_or_null(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", text_or_null(loss->path));
 }
 
 json_t *account_json(const struct analysis_account *account)
@@ -96,6 +96,13 @@ static bool is_by(const json_t *loss, const char *whom)
 	return by && strcmp(by, whom) == 0;
 }
 
+static bool is_likely(const json_t *loss)
+{
+	const char *confidence = json_string_value(json_object_get(loss, "confidence"));
+
+	return confidence && strcmp(confidence, "certain") != 0;
+}
+
 static void print_loss(FILE *out, const json_t *loss)
 {
 	const char *cause = json_string_value(json_object_get(loss, "cause"));
@@ -108,7 +115,7 @@ static void print_loss(FILE *out, const json_t *loss)
 		fprintf(out, "rank %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(loss, "rank")));
 	print_steps(out, loss);
 	if (cause)
-		fprintf(out, ", %s", cause);
+		fprintf(out, ", %s%s", is_likely(loss) ? "likely " : "", cause);
 	else if (is_by(loss, "device"))
 		fputs(", late by its GPU", out);
 	if (cause && path) {

@@ -74,7 +74,27 @@ Test(account, says_whom_the_others_waited_for_in_which_steps_and_why)
 		cr_expect_float_eq(loss->step_ms, 400, 20, "%f", loss->step_ms);
 		cr_expect_str_eq(loss->cause, "fsync(2)");
 		cr_expect_str_eq(loss->path, "/slow/events.out.tfevents.0");
+		cr_expect_not(loss->likely, "seen from its beginning to its end");
 		cr_expect_float_eq(told.own, 1 - told.wait - told.transfer, 0.001, "nothing is unseen");
+		end(&run);
+	}
+}
+
+/* The thread that it waited for was not seen to wake it: the finding is `likely`, and so is what the account says. */
+Test(account, says_that_a_cause_is_only_likely)
+{
+	static const enum history_evidence guessed[] = { EVIDENCE_FSYNC_GUESSED, EVIDENCE_SLEEP };
+
+	for (size_t i = 0; i < sizeof(guessed) / sizeof(*guessed); i++) {
+		struct history_job job = { .ranks = 8, .steps = 100, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 400, .every = 10,
+							.evidence = guessed[i] };
+		struct played run = play(&job);
+		struct analysis_account told = account_of(&run);
+
+		cr_assert_eq(told.loss_count, 1, "%zu", i);
+		cr_expect_neq(told.losses[0].cause_class, RW_CAUSE_UNKNOWN, "%zu", i);
+		cr_expect(told.losses[0].likely, "%zu: %s", i, told.losses[0].cause);
 		end(&run);
 	}
 }

@@ -66,9 +66,10 @@ static void tell_account(const struct analysis *analysis)
 	for (uint32_t i = 0; i < told.loss_count; i++) {
 		const struct analysis_loss *loss = &told.losses[i];
 
-		fprintf(kept.answers, "  waited %.3g%s for %d in %lu of %lu steps by %.3g ms, %d%s %d %s %s\n", loss->share,
+		fprintf(kept.answers, "  waited %.3g%s for %d in %lu of %lu steps by %.3g ms, %d%s %d%s %s %s\n", loss->share,
 			loss->at_least ? " at least" : "", loss->rank, loss->steps, loss->of_steps, loss->step_ms, loss->by,
-			loss->spread_out ? " spread out" : "", loss->cause_class, loss->cause, loss->path);
+			loss->spread_out ? " spread out" : "", loss->cause_class,
+			loss->likely ? " likely" : "", loss->cause, loss->path);
 	}
 	analysis_tell_pipeline(analysis, &pipeline);
 	if (pipeline.pipelines)

@@ -131,8 +131,9 @@ static void show_account(FILE *out, const struct analysis *analysis)
 	for (uint32_t i = 0; i < told.loss_count; i++) {
 		const struct analysis_loss *loss = &told.losses[i];
 
-		fprintf(out, "  loss %d %.6g %d %d %lu %lu %.6g %d %d %s %s\n", loss->rank, loss->share, loss->at_least, loss->spread_out,
-			loss->steps, loss->of_steps, loss->step_ms, loss->by, loss->cause_class, loss->cause, loss->path);
+		fprintf(out, "  loss %d %.6g %d %d %lu %lu %.6g %d %d%s %s %s\n", loss->rank, loss->share, loss->at_least, loss->spread_out,
+			loss->steps, loss->of_steps, loss->step_ms, loss->by, loss->cause_class,
+			loss->likely ? " likely" : "", loss->cause, loss->path);
 	}
 }
 

@@ -228,7 +228,7 @@ Test(message, a_summary_says_where_the_time_went)
 	};
 	char *text = printed(&summary), *line = message_summary(&summary);
 	json_t *message = json_loads(line, 0, NULL), *time = json_object_get(json_object_get(message, "summary"), "time");
-	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0);
+	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0), *second = json_array_get(json_object_get(time, "waited_for"), 1);
 
 	cr_expect_str_eq(text,
 			 "rankwatch: 8 of 8 ranks, 0 communicators, 0 operations\n"
@@ -245,7 +245,31 @@ Test(message, a_summary_says_where_the_time_went)
 	cr_expect(json_is_false(json_object_get(first, "at_least")));
 	cr_expect(json_is_true(json_object_get(json_array_get(json_object_get(time, "waited_for"), 2), "at_least")));
 	cr_expect_str_eq(json_string_value(json_object_get(first, "class")), "io");
-	cr_expect(json_is_null(json_object_get(json_array_get(json_object_get(time, "waited_for"), 1), "cause")));
+	cr_expect(json_is_null(json_object_get(second, "cause")));
+	cr_expect_str_eq(json_string_value(json_object_get(first, "confidence")), "certain");
+	cr_expect(json_is_null(json_object_get(second, "confidence")));
+	json_decref(message);
+	free(line);
+	free(text);
+}
+
+/* As the finding with this cause says it is. */
+Test(message, a_summary_says_which_cause_is_only_likely)
+{
+	struct message_summary summary = {
+		.job = "j",
+		.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+		.account = { .known = true, .own = 0.4, .wait = 0.6, .loss_count = 1,
+			     .losses = { { .rank = 0, .share = 0.58, .steps = 9, .of_steps = 100, .step_ms = 1302, .by = RW_LATE_HOST,
+					   .cause_class = RW_CAUSE_IO, .cause = "fsync(2)", .path = "/a", .likely = true } } }
+	};
+	char *text = printed(&summary), *line = message_summary(&summary);
+	json_t *message = json_loads(line, 0, NULL), *time = json_object_get(json_object_get(message, "summary"), "time");
+	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0);
+
+	cr_expect_not_null(strstr(text, "9 of 100 steps, 1302 ms in each, likely fsync(2) on /a\n"), "%s", text);
+	cr_expect_str_eq(json_string_value(json_object_get(first, "confidence")), "likely");
+	cr_expect_str_eq(json_string_value(json_object_get(first, "cause")), "fsync(2)");
 	json_decref(message);
 	free(line);
 	free(text);

@@ -55,7 +55,7 @@ static uint64_t end_all(struct feed *const *feeds, size_t count, struct analysis
 	for (size_t i = 0; i < count; i++)
 		if (ends_now(feeds[i]) && feeds[i]->last_ns < first_ns)
 			first_ns = feeds[i]->last_ns;
-	if (first_ns != UINT64_MAX && first_ns > ticked_ns) {
+	if (first_ns < OPERATION_TIME_MAX && first_ns > ticked_ns) { /* no later time is one */
 		analysis_tick(analysis, first_ns);
 		ticked_ns = first_ns;
 	}

@@ -184,7 +184,7 @@ Test(limits, in_a_replay_a_communicator_ends_when_it_ended)
 	cr_assert_eq(recording_count(&analysis, RECORDED_COMMUNICATOR), 2);
 	cr_expect_eq(told(RECORDED_COMMUNICATOR, 0)->communicator.ended_ns, 0);
 	cr_expect_eq(told(RECORDED_COMMUNICATOR, 1)->communicator.ended_ns, 3 * S);
-	cr_expect_eq(told(RECORDED_TICK, recording_count(&analysis, RECORDED_TICK) - 1)->at_ns, 3 * S);
+	cr_expect_eq(told(RECORDED_TICK, recording_count(&analysis, RECORDED_TICK) - 1)->at_ns, 3 * S + 1);
 	feed_free(feed);
 }
 

@@ -493,14 +493,21 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 	return false;
 }
 
+/* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late by. */
+static bool are_enough_seen(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	uint64_t first = stragglers->measured_step > stragglers->first_step ? stragglers->measured_step : stragglers->first_step;
+
+	return suspect->step >= first + EXCURSION_STEPS_MIN - 1;
+}
+
 bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns)
 {
 	const struct stragglers *stragglers = peers->stragglers;
 	struct comparison comparison = { .peers = peers, .suspect = suspect };
 	bool proven = false;
 
-	if (suspect->step < stragglers->first_step + EXCURSION_STEPS_MIN - 1 ||
-	    excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
+	if (!are_enough_seen(stragglers, suspect) || excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
 		return false;
 	for (uint32_t i = 0; i < sizeof(looks) / sizeof(*looks) && !proven; i++)
 		proven = is_beyond(&comparison, i, limit_ns);

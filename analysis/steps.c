@@ -69,7 +69,8 @@ static void place_history(struct steps *steps, const struct period *period)
 		steps->history_base += ends - before;
 }
 
-/* A new pattern's steps follow those that were counted by the old one, as far as those were steps. */
+/* A new pattern's steps follow those that were counted by the old one, as far as those were steps. What only repeated may have been steps as
+ * well as parameters that were sent layer by layer before the first one: then the count begins with the new pattern. */
 static void continue_count(struct steps *steps, uint32_t start)
 {
 	if (!steps->pattern)

@@ -393,6 +393,9 @@ void straggler_account(struct analysis *analysis, struct instance *instance)
 		start_step(stragglers, &analysis->job, process, instance);
 	note_course(analysis, process, instance);
 	struct place *place = place_of(places, instance);
+	/* In a pipeline nobody is seen to be late before what the ranks usually do is known of some operation. */
+	if (place && !stragglers->measured_step && (!analysis->job.pipelined || place->count >= STRAGGLER_HISTORY_MIN))
+		stragglers->measured_step = instance->place.step;
 	if (place)
 		account_members(analysis, instance, place);
 }

@@ -48,6 +48,7 @@ struct stragglers {
 	uint64_t clock_ns;        /* when the newest step of that clock began */
 	uint32_t numberings;      /* counts how often steps were numbered anew */
 	uint64_t first_step;      /* accounted for; 0 none */
+	uint64_t measured_step;   /* the first one in which a rank could be seen to be late; 0 none, or first_step */
 	uint64_t newest_step;     /* that has begun by that clock */
 	uint64_t noted_step;      /* newest that analysis/excursion.h has counted */
 	uint64_t weighed_step;    /* newest that analysis/intermittent.h has judged */

@@ -169,17 +169,20 @@ static uint32_t even_part(const struct sums *sums)
 	return windows < SUMS_EVEN_PART_MAX ? (uint32_t)windows : SUMS_EVEN_PART_MAX;
 }
 
-/* What a rank was late by in each part of the last windows. False: it was not judged in each of them. */
+/* What a rank was late by in each part of the last windows, at least. False: it was not judged in each of them. */
 static bool add_parts(const struct sums *sums, uint32_t rank, uint64_t number, uint32_t part, struct evenly *evenly)
 {
+	bool whole = true;
+
 	*evenly = (struct evenly){ 0 };
 	for (uint32_t i = 0; i < EVENLY_PARTS * part; i++) {
 		const struct blame *blame = &sums->watched.suspects[rank].blames[(number - i) % STRAGGLER_STEPS];
-		if (blame->step != number - i)
-			return false;
-		evenly->shares[i / part] += (double)blame->late_ns / part / (double)sums->window_ns;
+		if (blame->step == number - i)
+			evenly->shares[i / part] += (double)blame->late_ns / part / (double)sums->window_ns;
+		else
+			whole = false;
 	}
-	return true;
+	return whole;
 }
 
 /* Another rank that is late, or was so in these windows, makes those wait that work with it, and these come late elsewhere. */
@@ -204,7 +207,8 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
-/* Late by little, but for a minute as much, and by far more than any other rank. */
+/* Late by little, but for a minute as much, and by far more than any other rank. One that was not judged in all of the windows, as none is
+ * while it stalls, shows in the others whether it is as late: those who work with it are so by what it does. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
 {
 	struct evenly own, other;
@@ -215,9 +219,9 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		if (i != rank && is_late_besides(sums, i, number))
 			return false;
-		if (i == rank || !add_parts(sums, i, number, part, &other))
+		if (i == rank)
 			continue;
-		others++;
+		others += add_parts(sums, i, number, part, &other);
 		if (!evenly_is_far_from(&own, &other))
 			return false;
 	}
@@ -225,12 +229,15 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 }
 
 /* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as a rank that has one
- * other to be compared with. */
+ * other to be compared with. Who is late evenly was compared with the other stages, too: then it must not wander, as noise that lasts does, or not by
+ * much. */
 static bool is_late_of_two(const struct sums *sums, uint32_t rank, uint64_t number)
 {
 	const struct suspect *suspect = &sums->watched.suspects[rank];
 	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);
 
+	if (sums->ranks[rank].even)
+		return !wanders(suspect, EXCURSION_ONE_STEPS) || steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, EXCURSION_STEADY_PART) >= SUMS_STEADY;
 	return level_ns >= limit_ns(sums) && steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, 0.5) >= EXCURSION_STEADY;
 }
 
@@ -253,8 +260,8 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
 		return;
 	sums->ranks[rank].even = !excursion_is_proven(peers, suspect, limit_ns(sums));
-	if (sums->ranks[rank].even ? !is_late_evenly(sums, rank, number)
-				   : sums->ranks[rank].of_two && !is_late_of_two(sums, rank, number))
+	if ((sums->ranks[rank].even && !is_late_evenly(sums, rank, number)) ||
+	    (sums->ranks[rank].of_two && !is_late_of_two(sums, rank, number)))
 		return;
 	suspect_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;

@@ -266,6 +266,15 @@ static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_
 	return now_ns < suspect->decided_ns + SUMS_LEFT * analysis->sums.window_ns || is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
+/* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no cause that is seen
+ * it may as well be noise, or what a rank works longer that others make wait. */
+static bool is_worth_telling(const struct record *record)
+{
+	const struct rw_finding *finding = &record->finding;
+
+	return finding->cause.class_ != RW_CAUSE_UNKNOWN || finding->late.lost_share * SUMS_COSTS_LESS >= finding->late.longer_share;
+}
+
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->sums.watched.suspects[rank];
@@ -278,6 +287,10 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	struct record *record = make_record(analysis, ranks, count, &recent);
 	if (!record)
 		return;
+	if (!analysis->sums.ranks[rank].told && !is_worth_telling(record)) {
+		record_free(record);
+		return;
+	}
 	if (now_ns > suspect->decided_ns && suspect->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - suspect->decided_ns) / 1e6;
 	analysis->sums.ranks[rank].told = true;

@@ -207,6 +207,15 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
+/* Was the other one, as far as it was judged, later in some part than this one in each? */
+static bool is_as_late(const struct evenly *own, const struct evenly *other)
+{
+	for (int i = 0; i < EVENLY_PARTS; i++)
+		if (other->shares[i] >= evenly_least(own))
+			return true;
+	return false;
+}
+
 /* Late by little, but for a minute as much, and by far more than any other rank. One that was not judged in all of the windows, as none is
  * while it stalls, shows in the others whether it is as late: those who work with it are so by what it does. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
@@ -221,9 +230,10 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 			return false;
 		if (i == rank)
 			continue;
-		others += add_parts(sums, i, number, part, &other);
-		if (!evenly_is_far_from(&own, &other))
+		bool whole = add_parts(sums, i, number, part, &other);
+		if (whole ? !evenly_is_far_from(&own, &other) : is_as_late(&own, &other))
 			return false;
+		others += whole;
 	}
 	return others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
 }

@@ -192,14 +192,20 @@ void findings_tell(struct findings *findings, struct record *record, uint64_t no
 	}
 	write_id(&record->finding);
 	int known = find_id(findings, record->finding.id);
-	if (known >= 0) {
-		record->finding.revision = findings->records[known]->finding.revision;
+	const struct rw_finding *before = known >= 0 ? &findings->records[known]->finding : NULL;
+	/* For who reads it, what has the same id is the same finding: it goes on, also where it is about something else now. */
+	bool goes_on = before && findings->records[known]->open;
+	bool counted = goes_on && before->severity > RW_NOTICE;
+	if (before)
+		record->finding.revision = before->revision;
+	if (goes_on)
+		record->finding.first_seen_ns = before->first_seen_ns;
+	if (before)
 		drop(findings, (uint32_t)known);
-	}
 	make_room(findings);
 	findings->records[findings->count++] = record;
-	findings->opened += record->finding.severity > RW_NOTICE;
-	emit(findings, record, RW_FINDING_OPEN, now_ns);
+	findings->opened += record->finding.severity > RW_NOTICE && !counted;
+	emit(findings, record, goes_on ? RW_FINDING_UPDATE : RW_FINDING_OPEN, now_ns);
 }
 
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "small_job.h"
 
@@ -48,5 +49,19 @@ Test(held, calls_one_after_the_other_are_each_on_their_own)
 		small_job_tick(&job, 1012.5 + i * 3);
 	}
 	cr_expect_eq(job.count, 0);
+	small_job_close(&job);
+}
+
+Test(held, a_process_whose_rank_nobody_knows_is_told_by_its_number)
+{
+	struct small_job job;
+	small_job_open(&job);
+	job.boxes[2].world_rank = -1;
+	small_job_start(&job);
+	analysis_set_held(job.analysis, 2, "cuMemHostRegister", remedy, ns(1010));
+	small_job_tick(&job, 1016);
+	cr_assert_eq(job.count, 1);
+	cr_expect_eq(small_job_last(&job)->rank_count, 0);
+	cr_expect(strstr(small_job_last(&job)->text, "process ") == small_job_last(&job)->text, "%s", small_job_last(&job)->text);
 	small_job_close(&job);
 }

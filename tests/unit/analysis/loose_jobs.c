@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "surroundings.h"
 
 enum {
 	MOST_RANKS = 6,
@@ -17,6 +18,9 @@ enum {
 	FIRST_PID = 4711,
 	LIVES = 2,
 	BASE_MS = 1000,
+	MOST_EVENTS = 8,
+	MOST_STEPS = 40, /* of a job that is read from bytes, and … */
+	MOST_MS = 90000, /* … how long it lasts */
 	WHOLE = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN,
 };
 
@@ -47,6 +51,25 @@ enum wrong {
 	WRONG_BIT,   /* its result differs, once */
 	WRONG_STUCK, /* its GPU */
 	WRONGS,
+};
+
+/* What happens in some steps of a job that is read from bytes, beside what is wrong with it. */
+enum event_kind {
+	EVENT_HOST_LATE,
+	EVENT_GPU_LATE,
+	EVENT_ALL_LATE, /* all GPUs */
+	EVENT_STOPPED,  /* for so long */
+	EVENT_LEFT_OUT, /* one call, by everybody */
+	EVENT_LONGER,   /* one call is about twice as much */
+	EVENT_NOT_SEEN, /* the rank's calls */
+	EVENT_BAD,	/* its numbers */
+	EVENTS,
+};
+
+struct event {
+	enum event_kind kind;
+	int rank, nth, from, until, every;
+	double ms;
 };
 
 struct call {
@@ -90,13 +113,33 @@ struct loose {
 	uint64_t ticket[MOST_RANKS], progress[MOST_RANKS][MOST_COMMUNICATORS];
 	uint64_t sequence[MOST_RANKS][MOST_COMMUNICATORS][RW_FUNCTION_COUNT][2];
 	uint64_t sent[MOST_COMMUNICATORS][MOST_RANKS][MOST_RANKS], received[MOST_COMMUNICATORS][MOST_RANKS][MOST_RANKS];
+	const uint8_t *bytes; /* stand for the random numbers; NULL: none do */
+	size_t left;
+	struct event events[MOST_EVENTS];
+	int event_count, hosts;
+	double tick_ms;
+	bool even; /* nothing takes longer by chance */
+	bool has_surroundings;
+	struct surroundings around;
 	struct told *told;
 	size_t count, room;
 	unsigned long operations;
 };
 
+/* Of more than 256 possible numbers two bytes choose one; behind the last byte all are zeros. */
+static uint64_t read_number(struct loose *loose, uint64_t below)
+{
+	uint64_t number = 0;
+
+	for (int i = 0; i < (below > 256 ? 2 : 1) && loose->left; i++, loose->left--)
+		number |= (uint64_t)*loose->bytes++ << (8 * i);
+	return number % below;
+}
+
 static uint64_t drawn(struct loose *loose, uint64_t below)
 {
+	if (loose->bytes)
+		return read_number(loose, below);
 	uint64_t mixed = loose->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
 
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
@@ -144,11 +187,10 @@ static void draw_communicators(struct loose *loose)
 
 static int drawn_member(struct loose *loose, int communicator)
 {
-	int rank;
+	int rank = (int)drawn(loose, (uint64_t)loose->ranks);
 
-	do
-		rank = (int)drawn(loose, (uint64_t)loose->ranks);
-	while (!loose->member[communicator][rank]);
+	while (!loose->member[communicator][rank])
+		rank = loose->bytes ? (rank + 1) % loose->ranks : (int)drawn(loose, (uint64_t)loose->ranks);
 	return rank;
 }
 
@@ -201,7 +243,7 @@ static void tell_communicator(struct loose *loose, int rank, int c, double ms, b
 		.id = 0x77u + 16 * (uint64_t)loose->number + (uint64_t)c,
 		.rank = size_of(loose, c, rank),
 		.nranks = loose->number % 7 == 6 ? 0 : size_of(loose, c, loose->ranks),
-		.nnodes = 1,
+		.nnodes = loose->hosts,
 		.created_ns = ns(BASE_MS + 1 + loose->first_step[c]),
 		.ended_ns = ended ? ns(ms) : 0,
 		.api_count = loose->ticket[rank],
@@ -370,9 +412,24 @@ static bool goes_wrong(struct loose *loose, int rank, int step, int nth, struct 
 	return isfinite(loose->host_ms[rank]) && !(is_wrong(loose, WRONG_LEFT_OUT, rank) && now);
 }
 
+/* Does such an event happen now? Of any rank, where it is the call that counts; then `rank` is -1. */
+static const struct event *find_event(const struct loose *loose, enum event_kind kind, int rank, int nth, int step)
+{
+	for (int i = 0; i < loose->event_count; i++) {
+		const struct event *event = &loose->events[i];
+
+		if (event->kind == kind && step >= event->from && step < event->until && (step - event->from) % event->every == 0 &&
+		    (rank < 0 || event->rank == rank) && (nth < 0 || event->nth % loose->calls == nth))
+			return event;
+	}
+	return NULL;
+}
+
 /* It was made, and nobody sees it. */
 static bool is_lost(struct loose *loose, int rank, int step)
 {
+	if (find_event(loose, EVENT_NOT_SEEN, rank, -1, step))
+		return true;
 	return rank == loose->loses && (step < loose->sees_from || !drawn(loose, 50));
 }
 
@@ -384,12 +441,15 @@ static void play_call(struct loose *loose, int step, int nth)
 	struct rw_operation slots[MOST_RANKS];
 	struct call own[MOST_RANKS];
 
-	if (step < loose->first_step[call->communicator] || step > loose->last_step[call->communicator])
+	if (step < loose->first_step[call->communicator] || step > loose->last_step[call->communicator] ||
+	    find_event(loose, EVENT_LEFT_OUT, -1, nth, step))
 		return;
 	for (int rank = 0; rank < loose->ranks; rank++) {
 		if (!takes_part(loose, call, rank))
 			continue;
 		own[rank] = *call;
+		if (find_event(loose, EVENT_LONGER, -1, nth, step))
+			own[rank].count += call->count + 1;
 		joins[rank] = goes_wrong(loose, rank, step, nth, &own[rank]);
 		arrivals[rank] = fmax(loose->host_ms[rank] + unit_ms, loose->gpu_ms[rank]);
 		start_ms = fmax(start_ms, joins[rank] ? arrivals[rank] : INFINITY);
@@ -429,13 +489,39 @@ static void follow(struct loose *loose, int killed, double ms)
 			tell_life(loose, rank, ms + 500 * rank, ANALYSIS_EXITED, 1 << 8);
 }
 
+static void tell_stop(struct loose *loose, int rank, double ms)
+{
+	tell_life(loose, rank, loose->host_ms[rank], ANALYSIS_STOPPED, -1);
+	loose->host_ms[rank] += ms;
+	tell_life(loose, rank, loose->host_ms[rank], ANALYSIS_ALIVE, -1);
+}
+
+static void meet_events(struct loose *loose, int rank, int step)
+{
+	const struct event *event;
+
+	if (!isfinite(loose->host_ms[rank]))
+		return;
+	if ((event = find_event(loose, EVENT_STOPPED, rank, -1, step)))
+		tell_stop(loose, rank, event->ms);
+	if ((event = find_event(loose, EVENT_HOST_LATE, rank, -1, step)))
+		loose->host_ms[rank] += event->ms;
+	if ((event = find_event(loose, EVENT_GPU_LATE, rank, -1, step)))
+		loose->gpu_ms[rank] = fmax(loose->gpu_ms[rank], loose->host_ms[rank]) + event->ms;
+	if ((event = find_event(loose, EVENT_ALL_LATE, -1, -1, step)))
+		loose->gpu_ms[rank] = fmax(loose->gpu_ms[rank], loose->host_ms[rank]) + event->ms;
+	if (find_event(loose, EVENT_BAD, rank, -1, step))
+		loose->bad[rank] = true;
+}
+
 static void begin_step(struct loose *loose, int rank, int step)
 {
 	double *host_ms = &loose->host_ms[rank], *gpu_ms = &loose->gpu_ms[rank], unit_ms = loose->unit_ms;
 	bool once = step == loose->since, since = step >= loose->since && step < loose->until;
 
-	*host_ms += (double)drawn(loose, 2) * unit_ms;
-	*gpu_ms = fmax(*gpu_ms, *host_ms) + (double)(2 + drawn(loose, 3)) * unit_ms;
+	*host_ms += loose->even ? 0 : (double)drawn(loose, 2) * unit_ms;
+	*gpu_ms = fmax(*gpu_ms, *host_ms) + (double)(2 + (loose->even ? 0 : drawn(loose, 3))) * unit_ms;
+	meet_events(loose, rank, step);
 	if (is_wrong(loose, WRONG_LATE, rank) && since && step % loose->every == 0)
 		*host_ms += loose->late_ms;
 	if (is_wrong(loose, WRONG_SLOW, rank) && since)
@@ -555,15 +641,20 @@ static void hand_on(struct loose *loose, struct analysis *analysis, const struct
 	}
 }
 
-static double hand_all_on(struct loose *loose, struct analysis *analysis, double now_ms)
+static double hand_all_on(struct loose *loose, struct analysis *analysis, double now_ms, const struct loose_hooks *hooks)
 {
+	double last_ms = hooks ? fmin(loose->end_ms, now_ms + MOST_MS) : loose->end_ms;
 	size_t at = 0;
 
 	qsort(loose->told, loose->count, sizeof(*loose->told), by_time);
-	for (; now_ms <= loose->end_ms + 1000; now_ms += 100) {
+	for (; now_ms <= last_ms + 1000; now_ms += loose->tick_ms) {
 		for (; at < loose->count && loose->told[at].ms <= now_ms; at++)
 			hand_on(loose, analysis, &loose->told[at]);
+		if (loose->has_surroundings)
+			surroundings_show(&loose->around, analysis, ns(now_ms));
 		analysis_tick(analysis, ns(now_ms));
+		if (hooks)
+			hooks->ticked(hooks->argument, analysis, ns(now_ms));
 	}
 	return now_ms;
 }
@@ -599,7 +690,10 @@ static void draw(struct loose *loose, unsigned int number)
 {
 	static const double units_ms[] = { 2, 5, 10, 20, 50 };
 
-	*loose = (struct loose){ .random = number * 77u + 1, .number = number };
+	loose->random = number * 77u + 1;
+	loose->number = number;
+	loose->hosts = 1;
+	loose->tick_ms = 100;
 	loose->ranks = 2 + (int)drawn(loose, MOST_RANKS - 1);
 	loose->steps = 25 + (int)drawn(loose, 30);
 	loose->unit_ms = units_ms[drawn(loose, sizeof(units_ms) / sizeof(*units_ms))];
@@ -623,10 +717,86 @@ static void draw(struct loose *loose, unsigned int number)
 		loose->number |= 3; /* is scanned */
 }
 
+static double read_ms(struct loose *loose)
+{
+	switch (drawn(loose, 3)) {
+	case 0:
+		return drawn_limit_ms(loose);
+	case 1:
+		return (double)drawn(loose, 4000);
+	default:
+		return (double)drawn(loose, 1 << 16) / 64;
+	}
+}
+
+static void read_event(struct loose *loose, struct event *event)
+{
+	event->kind = (enum event_kind)drawn(loose, EVENTS);
+	event->rank = (int)drawn(loose, (uint64_t)loose->ranks);
+	event->nth = (int)drawn(loose, MOST_CALLS + END_CALLS);
+	event->from = 1 + (int)drawn(loose, MOST_STEPS);
+	event->until = event->from + 1 + (int)drawn(loose, MOST_STEPS);
+	event->every = 1 + (int)drawn(loose, 6);
+	event->ms = read_ms(loose);
+}
+
+/* The job that the bytes make: what is drawn else, and what else happens. What is drawn while it is played goes by its number. */
+static void read_job(struct loose *loose, int life)
+{
+	unsigned int number = (unsigned int)drawn(loose, 3) * LOOSE_AT_LIMITS + (unsigned int)drawn(loose, 9 * 8 * 7 * 5 * WRONGS) % LOOSE_AT_LIMITS;
+
+	draw(loose, number + 1000 * (unsigned int)life);
+	loose->steps = 8 + (int)drawn(loose, MOST_STEPS - 8);
+	loose->hosts = 1 + (int)drawn(loose, 2);
+	loose->even = drawn(loose, 2);
+	loose->tick_ms = drawn(loose, 4) ? 250 : 100;
+	loose->has_surroundings = drawn(loose, 4) == 1;
+	loose->around = (struct surroundings){ .number = (unsigned int)drawn(loose, 256), .ranks = loose->ranks, .sick = (int)drawn(loose, (uint64_t)loose->ranks),
+					       .from_ms = 100 * (double)drawn(loose, 100), .to_ms = 100 * (double)drawn(loose, 256) };
+	loose->event_count = (int)drawn(loose, MOST_EVENTS + 1);
+	for (int i = 0; i < loose->event_count; i++)
+		read_event(loose, &loose->events[i]);
+}
+
+static void describe(FILE *out, const struct loose *loose)
+{
+	static const char *const events[EVENTS] = { "its host is late", "its GPU is late", "all GPUs are late", "is stopped",
+						    "a call is left out", "a call is longer", "its calls are not seen", "its numbers go bad" };
+
+	fprintf(out, "job %u: %d ranks, %d steps of units of %g ms, %d communicators, %d hosts%s%s, wrong %d with rank %d from step %d to %d every %d by %g and %g ms\n",
+		loose->number, loose->ranks, loose->steps, loose->unit_ms, loose->communicators, loose->hosts, loose->even ? ", even" : "",
+		loose->has_surroundings ? ", in surroundings" : "", (int)loose->wrong, loose->who, loose->since, loose->until, loose->every,
+		loose->late_ms, loose->slow_ms);
+	for (int i = 0; i < loose->calls; i++)
+		fprintf(out, "  call %d: function %d in %d, type %d, %lu, root %d, peer %d, told in way %d by thread %u\n", i, loose->pattern[i].function,
+			loose->pattern[i].communicator, loose->pattern[i].dtype, (unsigned long)loose->pattern[i].count, loose->pattern[i].root, loose->pattern[i].peer,
+			(int)loose->pattern[i].way, loose->pattern[i].tid);
+	for (int i = 0; i < loose->event_count; i++)
+		fprintf(out, "  rank %d, call %d: %s, from step %d to %d every %d, %.6f ms\n", loose->events[i].rank, loose->events[i].nth, events[loose->events[i].kind],
+			loose->events[i].from, loose->events[i].until, loose->events[i].every, loose->events[i].ms);
+}
+
 static void not_heard(void *argument, const struct rw_finding *finding)
 {
 	(void)argument;
 	(void)finding;
+}
+
+static double play_one(struct loose *loose, int life, struct analysis *analysis, double now_ms, const struct loose_hooks *hooks)
+{
+	loose->life = life;
+	play_life(loose, now_ms);
+	now_ms = hand_all_on(loose, analysis, now_ms, hooks);
+	free(loose->told);
+	return now_ms;
+}
+
+static void end_all(struct analysis *analysis, unsigned int number, double now_ms)
+{
+	if (number % 6 == 1)
+		analysis_replay_open(analysis);
+	if (number % 5 == 3)
+		analysis_report_inits(analysis, ns(now_ms));
 }
 
 unsigned long loose_play(unsigned int number)
@@ -638,19 +808,40 @@ unsigned long loose_play(unsigned int number)
 	if (!analysis)
 		abort();
 	for (int life = 0; life < 1 + (number % 4 == 2) * (LIVES - 1); life++) {
-		struct loose loose;
+		struct loose loose = { 0 };
 
 		draw(&loose, number + 1000 * (unsigned int)life);
-		loose.life = life;
-		play_life(&loose, now_ms);
-		now_ms = hand_all_on(&loose, analysis, now_ms);
+		now_ms = play_one(&loose, life, analysis, now_ms, NULL);
 		operations += loose.operations;
-		free(loose.told);
 	}
-	if (number % 6 == 1)
-		analysis_replay_open(analysis);
-	if (number % 5 == 3)
-		analysis_report_inits(analysis, ns(now_ms));
+	end_all(analysis, number, now_ms);
 	analysis_free(analysis);
 	return operations;
+}
+
+void loose_play_bytes(const uint8_t *bytes, size_t size, const struct loose_hooks *hooks)
+{
+	struct loose loose = { .bytes = bytes, .left = size };
+	bool post_mortem = drawn(&loose, 4) == 3, again = drawn(&loose, 4) == 2 && !post_mortem; /* a report is of one life */
+	unsigned int ends = (unsigned int)drawn(&loose, 30);
+	struct analysis *analysis = analysis_new(post_mortem, hooks->finding, hooks->argument);
+	double now_ms = BASE_MS;
+
+	if (!analysis)
+		abort();
+	hooks->begun(hooks->argument, analysis);
+	for (int life = 0; life < 1 + again; life++) {
+		struct loose one = { .bytes = loose.bytes, .left = loose.left };
+
+		read_job(&one, life);
+		loose.bytes = one.bytes;
+		loose.left = one.left;
+		one.bytes = NULL;
+		if (hooks->words)
+			describe(hooks->words, &one);
+		now_ms = play_one(&one, life, analysis, now_ms, hooks);
+	}
+	hooks->ended(hooks->argument, analysis);
+	end_all(analysis, ends, now_ms);
+	analysis_free(analysis);
 }

@@ -19,6 +19,7 @@ enum {
 	TICK_MS = 500,
 	TICKS = 130,
 	LONG_TICKS = 400, /* who only works longer is named after dozens of cuts */
+	FEWEST_TICKS = 80, /* of a job that is read from bytes */
 	ROW = RW_RESULTS_ROW,
 };
 
@@ -59,6 +60,8 @@ struct member_rank {
 struct loose {
 	unsigned int number;
 	uint64_t random;
+	const uint8_t *bytes; /* stand for the random numbers; NULL: none do */
+	size_t left;
 	int hosts, per_host, ranks, communicators, ticks;
 	int cut_every, silent_from, restart_at, generation;
 	double lose, shuffle;
@@ -80,6 +83,12 @@ struct loose {
 		uint64_t parted_at;       /* so many calls were still the same */
 		struct rw_message_ask_calls asked[MOST_RANKS];
 	} varied;
+	struct turn { /* another fault takes the place of the first; at_tick 0: none does */
+		int at_tick;
+		enum wrong wrong;
+		int who, peer, since, until;
+		uint32_t longer_us;
+	} turn;
 	struct queued {
 		int at_tick; /* 0: empty */
 		size_t length;
@@ -95,8 +104,20 @@ static const uint32_t limits_ms[] = { 0,     1,     500,   999,   1000,  1001,  
 				      3001,  4999,  5000,  5001,  9999,  10000, 10001, 14999, 15000, 15001, 24999, 25000,
 				      25001, 29999, 30000, 30001, 59999, 60000, 60001, INT32_MAX };
 
+/* Of more than 256 possible numbers two bytes choose one; behind the last byte all are zeros. */
+static uint64_t read_number(struct loose *loose, uint64_t below)
+{
+	uint64_t number = 0;
+
+	for (int i = 0; i < (below > 256 ? 2 : 1) && loose->left; i++, loose->left--)
+		number |= (uint64_t)*loose->bytes++ << (8 * i);
+	return number % below;
+}
+
 static uint64_t drawn(struct loose *loose, uint64_t below)
 {
+	if (loose->bytes)
+		return read_number(loose, below);
 	uint64_t mixed = loose->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
 
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
@@ -106,6 +127,8 @@ static uint64_t drawn(struct loose *loose, uint64_t below)
 
 static bool chance(struct loose *loose, double of)
 {
+	if (loose->bytes)
+		return (double)drawn(loose, 256) < of * 256;
 	return (double)drawn(loose, 1000000) < of * 1e6;
 }
 
@@ -625,10 +648,26 @@ static void draw_variety(struct loose *loose)
 	varied->keeps_calls = chance(loose, 0.9);
 }
 
+static void take_turn(struct loose *loose)
+{
+	const struct turn *turn = &loose->turn;
+
+	loose->wrong = turn->wrong;
+	loose->who = turn->who;
+	loose->peer = turn->peer;
+	loose->since = turn->since;
+	loose->until = turn->until;
+	loose->longer_us = turn->longer_us;
+	for (int i = 0; i < loose->ranks; i++)
+		loose->rank[i].sends = turn->wrong == WRONG_PAIR;
+}
+
 static void play_tick(struct loose *loose, int tick)
 {
 	uint64_t now_ns = START_NS + (uint64_t)tick * TICK_MS * MS;
 
+	if (tick && tick == loose->turn.at_tick)
+		take_turn(loose);
 	if (tick % loose->cut_every == 0) {
 		spend(loose, tick);
 		for (int i = 0; i < loose->communicators; i++)
@@ -646,7 +685,19 @@ static void play_tick(struct loose *loose, int tick)
 		show(loose);
 }
 
-void loose_messages_play(unsigned int number, const struct loose_messages_hooks *hooks)
+static void play_all(struct loose *loose)
+{
+	job_half_keep_course(loose->half);
+	for (int tick = 0; tick < loose->ticks; tick++)
+		play_tick(loose, tick);
+	loose->hooks->ended(loose->hooks->argument);
+	job_half_replay_open(loose->half, START_NS + (uint64_t)loose->ticks * TICK_MS * MS);
+	show(loose);
+	job_half_free(loose->half);
+	free(loose);
+}
+
+static struct loose *new_job(unsigned int number, const struct loose_messages_hooks *hooks)
 {
 	struct loose *loose = calloc(1, sizeof(*loose));
 
@@ -655,15 +706,62 @@ void loose_messages_play(unsigned int number, const struct loose_messages_hooks 
 	loose->number = number;
 	loose->random = number * UINT64_C(7919) + 1;
 	loose->hooks = hooks;
+	return loose;
+}
+
+void loose_messages_play(unsigned int number, const struct loose_messages_hooks *hooks)
+{
+	struct loose *loose = new_job(number, hooks);
+
 	draw_job(loose);
 	if (number >= LOOSE_VARIED)
 		draw_variety(loose);
-	job_half_keep_course(loose->half);
-	for (int tick = 0; tick < loose->ticks; tick++)
-		play_tick(loose, tick);
-	hooks->ended(hooks->argument);
-	job_half_replay_open(loose->half, START_NS + (uint64_t)loose->ticks * TICK_MS * MS);
-	show(loose);
-	job_half_free(loose->half);
-	free(loose);
+	play_all(loose);
+}
+
+static void read_turn(struct loose *loose)
+{
+	struct turn *turn = &loose->turn;
+
+	turn->at_tick = chance(loose, 0.5) ? (int)drawn(loose, (uint64_t)loose->ticks) : 0;
+	turn->wrong = (enum wrong)drawn(loose, WRONGS);
+	turn->who = (int)drawn(loose, (uint64_t)loose->ranks);
+	turn->peer = (turn->who + 1 + (int)drawn(loose, (uint64_t)loose->ranks - 1)) % loose->ranks;
+	turn->since = turn->at_tick + (int)drawn(loose, 40);
+	turn->until = turn->since + (int)drawn(loose, 256);
+	turn->longer_us = loose->step_us / 1000 * (uint32_t)drawn(loose, 1000);
+}
+
+static void describe(FILE *out, const struct loose *loose)
+{
+	fprintf(out, "job %u: %d hosts of %d ranks, %d communicators, %d ticks, a cut every %d of %u us, wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n",
+		loose->number, loose->hosts, loose->per_host, loose->communicators, loose->ticks, loose->cut_every, loose->step_us, (int)loose->wrong,
+		loose->who, loose->peer, loose->since, loose->until, loose->longer_us);
+	if (loose->turn.at_tick)
+		fprintf(out, "  then at tick %d wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n", loose->turn.at_tick, (int)loose->turn.wrong,
+			loose->turn.who, loose->turn.peer, loose->turn.since, loose->turn.until, loose->turn.longer_us);
+	if (loose->varied.on)
+		fprintf(out, "  host %d pauses from tick %d to %d; rank %d leaves communicator %d at tick %d\n", loose->varied.quiet, loose->varied.quiet_from,
+			loose->varied.quiet_until, loose->varied.left_by, loose->varied.leaves, loose->varied.left_from);
+}
+
+void loose_messages_play_bytes(const uint8_t *bytes, size_t size, const struct loose_messages_hooks *hooks, FILE *words)
+{
+	struct loose reader = { .bytes = bytes, .left = size };
+	struct loose *loose = new_job((unsigned int)drawn(&reader, 2 * LOOSE_VARIED), hooks);
+
+	loose->bytes = reader.bytes;
+	loose->left = reader.left;
+	draw_job(loose);
+	loose->since = (int)drawn(loose, 50);
+	loose->until = loose->since + (int)drawn(loose, 256);
+	loose->longer_us = loose->step_us / 1000 * (uint32_t)drawn(loose, 1000);
+	loose->ticks = FEWEST_TICKS + (int)drawn(loose, (uint64_t)(loose->ticks - FEWEST_TICKS));
+	if (loose->number >= LOOSE_VARIED)
+		draw_variety(loose);
+	read_turn(loose);
+	loose->bytes = NULL;
+	if (words)
+		describe(words, loose);
+	play_all(loose);
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "analysis/analysis.h"
 #include "analysis/job/job_half.h"
@@ -28,5 +29,8 @@ struct loose_messages_hooks {
 
 /* Plays the job of this number. */
 void loose_messages_play(unsigned int number, const struct loose_messages_hooks *hooks);
+/* The bytes stand for the numbers by which a job is drawn, so that a fuzzer can draw by what the job half does with them; they can also say
+ * that another fault takes the place of the first. What is drawn while it is played goes by the job's number. words: what the job is; or NULL. */
+void loose_messages_play_bytes(const uint8_t *bytes, size_t size, const struct loose_messages_hooks *hooks, FILE *words);
 
 #endif

@@ -743,16 +743,21 @@ static void read_event(struct loose *loose, struct event *event)
 /* The job that the bytes make: what is drawn else, and what else happens. What is drawn while it is played goes by its number. */
 static void read_job(struct loose *loose, int life)
 {
-	unsigned int number = (unsigned int)drawn(loose, 3) * LOOSE_AT_LIMITS + (unsigned int)drawn(loose, 9 * 8 * 7 * 5 * WRONGS) % LOOSE_AT_LIMITS;
+	/* One statement each: compilers choose the order within one. */
+	unsigned int number = (unsigned int)drawn(loose, 3) * LOOSE_AT_LIMITS;
 
+	number += (unsigned int)drawn(loose, 9 * 8 * 7 * 5 * WRONGS) % LOOSE_AT_LIMITS;
 	draw(loose, number + 1000 * (unsigned int)life);
 	loose->steps = 8 + (int)drawn(loose, MOST_STEPS - 8);
 	loose->hosts = 1 + (int)drawn(loose, 2);
 	loose->even = drawn(loose, 2);
 	loose->tick_ms = drawn(loose, 4) ? 250 : 100;
 	loose->has_surroundings = drawn(loose, 4) == 1;
-	loose->around = (struct surroundings){ .number = (unsigned int)drawn(loose, 256), .ranks = loose->ranks, .sick = (int)drawn(loose, (uint64_t)loose->ranks),
-					       .from_ms = 100 * (double)drawn(loose, 100), .to_ms = 100 * (double)drawn(loose, 256) };
+	loose->around.number = (unsigned int)drawn(loose, 256);
+	loose->around.ranks = loose->ranks;
+	loose->around.sick = (int)drawn(loose, (uint64_t)loose->ranks);
+	loose->around.from_ms = 100 * (double)drawn(loose, 100);
+	loose->around.to_ms = 100 * (double)drawn(loose, 256);
 	loose->event_count = (int)drawn(loose, MOST_EVENTS + 1);
 	for (int i = 0; i < loose->event_count; i++)
 		read_event(loose, &loose->events[i]);

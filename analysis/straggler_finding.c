@@ -26,10 +26,13 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	struct suspect *suspect = &stragglers->suspects[rank];
-	uint64_t least_ns = excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN);
-	uint32_t mates = 0, decided = 0, as_late = 0;
+	uint32_t length = EXCURSION_ROW_MIN, mates = 0, decided = 0, as_late = 0;
+	uint64_t least_ns;
 
-	if (analysis->job.host_count < 2 || suspect->open || suspect->intermittent->decided)
+	/* One that was late before is suspected again after fewer steps: in these its mates must be late, too. */
+	while (!(least_ns = excursions_level_ns(stragglers, suspect, suspect->step, length)) && length > 1)
+		length--;
+	if (!least_ns || analysis->job.host_count < 2 || suspect->open || suspect->intermittent->decided)
 		return;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		const struct suspect *mate = &stragglers->suspects[i];
@@ -37,7 +40,7 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 			continue;
 		mates++;
 		decided += mate->decided_ns != 0;
-		as_late += !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, EXCURSION_ROW_MIN) * 2 >= least_ns;
+		as_late += !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, length) * 2 >= least_ns;
 	}
 	if (decided + as_late < mates)
 		return;

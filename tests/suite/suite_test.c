@@ -73,11 +73,12 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
  * 5002667: by noise that lasts, as above. 431, 61000318: the same, for a few steps in a row, where the largest latenesses of the others were
  * single ones. 3001135: grown within two steps, from a lateness that was unusual already. 61001842: works with the late rank, whose steps were
  * longer than the windows of the sums. 62001659, 62001839: noise that lasts, as in healthy jobs. 71000048: works with a rank that stalls for
- * 5 s in one step of 20, which was not judged in all windows and so was not compared with. */
+ * 5 s in one step of 20, which was not judged in all windows and so was not compared with. 96000919: the whole host of a rank that was late
+ * again, after too few steps to say what the others of its host were late by. */
 Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 {
 	static const unsigned faulty[] = { 3000010, 3000089, 3000842, 3000929, 5001209, 5002130, 5002546, 5002667, 431, 3001135,
-					  61000318, 61001842, 62001659, 62001839, 71000048 };
+					  61000318, 61001842, 62001659, 62001839, 71000048, 96000919 };
 	struct suite_result result;
 	char what[512];
 

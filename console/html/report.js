@@ -27,7 +27,7 @@ function factsOf(finding) {
 		["host", where?.host], ["process", where?.pid ? `pid ${where.pid}` : null], ["GPU", where?.pci],
 		["operation", operation ? `${operation.function} #${operation.sequence}` : null],
 		["on", operation?.comm_name ? `${operation.comm_name}${operation.comm_size ? `, ${plural(operation.comm_size, "rank")}` : ""}` : null],
-		["step", operation?.step], [late?.kind === "transfer" ? "took" : "late by", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
+		["step", operation?.step], [late?.kind === "transfer" ? "took" : (finding.ranks || []).length || finding.scope === "host" ? "late by" : "for", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
 		["costs", late?.lost_share > 0 ? `${late.at_least ? "at least " : ""}${percent(late.lost_share)} of the step time` : null],
 		["waiting", waiting && waiting.length > 44 ? plural(late.waiting.length, "rank") : waiting],
 		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],
@@ -154,6 +154,9 @@ function nav() {
 	document.title = `${verdict ? `${headline(verdict)[0]}: ${kindName(verdict.kind)}` : "no finding"} · ${D.job.id} · rankwatch`;
 }
 
+/* What A4 and Letter both have between their margins. */
+const PAPER = "700px";
+
 function start() {
 	const dark = matchMedia("(prefers-color-scheme: dark)");
 	document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
@@ -173,10 +176,10 @@ function start() {
 	redraw();
 	let before = innerWidth;
 	addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; redraw(); } });
-	/* Paper is white. */
+	/* Paper is white, and narrower than most screens: what is drawn is drawn for its width, not squeezed into it. */
 	let theme;
-	addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; setTheme("light"); });
-	addEventListener("afterprint", () => setTheme(theme));
+	addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; main.style.width = PAPER; setTheme("light"); });
+	addEventListener("afterprint", () => { main.style.width = ""; setTheme(theme); });
 	document.documentElement.dataset.ready = "";
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
+#include "blackbox/saved.h"
 #include "console/box_runs.h"
 #include "base/descriptor_limit.h"
 
@@ -51,7 +52,7 @@ static int say_none(const struct box_choice *choice, const char *command)
 	if (choice->job)
 		foreign_line(stderr, "%s: no black box of job \"%s\"", command, choice->job);
 	else if (choice->path_count)
-		fprintf(stderr, "%s: no black box (*" RW_BOX_SUFFIX ") there\n", command);
+		fprintf(stderr, "%s: no black box (*" RW_BOX_SUFFIX ", *" BOX_SAVED_SUFFIX ") there\n", command);
 	else
 		fprintf(stderr, "%s: this user has no black box on this machine; name a directory that has some\n",
 			command);

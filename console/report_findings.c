@@ -2,6 +2,7 @@
 #include "console/report_findings.h"
 
 #include "finding/value.h"
+#include "finding/weight.h"
 
 static enum rw_severity severity_of(const json_t *finding)
 {
@@ -31,17 +32,31 @@ static void print_one(FILE *out, const struct report_findings *findings, const j
 	}
 }
 
-size_t report_findings_print(FILE *out, const struct report_findings *findings)
+/* Those that are asked for: as text the verdict comes first, as JSON they stand in the order in which they were found. */
+static json_t *choose(const struct report_findings *findings)
 {
-	size_t asked = 0, left_out = 0;
-	json_t *times = json_object(), *finding;
+	json_t *chosen = json_array(), *finding;
 	const char *key;
 
 	json_object_foreach((json_t *)findings->list, key, finding)
 	{
 		if (severity_of(finding) == RW_NOTICE && !findings->notices)
 			continue;
-		asked++;
+		if (findings->json)
+			json_array_append(chosen, finding);
+		else
+			weight_insert(chosen, json_incref(finding));
+	}
+	return chosen;
+}
+
+size_t report_findings_print(FILE *out, const struct report_findings *findings)
+{
+	json_t *chosen = choose(findings), *times = json_object(), *finding;
+	size_t asked = json_array_size(chosen), left_out = 0, i;
+
+	json_array_foreach(chosen, i, finding)
+	{
 		if (count_time(times, finding) > REPORT_FINDINGS_TIMES && !findings->json)
 			left_out++;
 		else
@@ -50,6 +65,7 @@ size_t report_findings_print(FILE *out, const struct report_findings *findings)
 	if (left_out)
 		fprintf(out, "\nand %zu more of ranks whose values were bad again and again: --json prints all of them\n", left_out);
 	json_decref(times);
+	json_decref(chosen);
 	return asked;
 }
 

@@ -64,6 +64,10 @@ static void print_job(FILE *out, const struct replay *replay)
 	if (header->generation > 0)
 		fprintf(out, ", restart %d", header->generation);
 	print_hosts(out, replay);
+}
+
+static void print_several(FILE *out, const struct replay *replay)
+{
 	if (replay->machine_count > 1)
 		fprintf(out, "machines  %zu (boots): each is judged by its own clock, and no rank by another machine's; what only two of "
 			     "them together would show is not looked for, but for operations in flight, which are matched by the order "
@@ -286,60 +290,74 @@ static void print_broken(FILE *out, char *lines, int width)
 		paragraph_print(out, line, 0, LABEL, width);
 }
 
-void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
+typedef void print_part(FILE *out, const struct replay *replay, uint64_t now_ns);
+
+/* What did not fit into memory is missing: then nothing of it is said. */
+static void print_part_broken(FILE *out, print_part *print, const struct replay *replay, uint64_t now_ns, int width)
 {
-	struct analysis_summary summary;
 	char *lines = NULL;
 	size_t size;
 	FILE *text = open_memstream(&lines, &size);
 
-	if (!text) {
-		fputs("(no memory for the head of the report)\n", out);
-		return;
-	}
-	replay_summarise(replay, &summary);
-	print_job(text, replay);
-	print_ranks(text, replay, &summary);
-	print_end(text, replay, now_ns);
-	print_nccl(text, replay);
-	print_scan(text, replay);
-	print_level(text);
-	print_recorded(text, &summary);
-	print_machines(text, replay);
-	print_xids(text, replay);
-	print_dumps(text, replay);
-	/* What did not fit into memory is missing: then nothing of it is said. */
-	if (fclose(text) || !lines)
-		fputs("(no memory for the head of the report)\n", out);
+	if (text)
+		print(text, replay, now_ns);
+	if (!text || fclose(text) || !lines)
+		fputs("(no memory for what the report says of a run)\n", out);
 	else
 		print_broken(out, lines, width);
 	free(lines);
 }
 
-void run_head_print_earlier(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
+static void print_which(FILE *out, const struct replay *replay, uint64_t now_ns)
+{
+	(void)now_ns;
+	print_job(out, replay);
+}
+
+static void print_record(FILE *out, const struct replay *replay, uint64_t now_ns)
+{
+	struct analysis_summary summary;
+
+	replay_summarise(replay, &summary);
+	print_several(out, replay);
+	print_ranks(out, replay, &summary);
+	print_end(out, replay, now_ns);
+	print_nccl(out, replay);
+	print_scan(out, replay);
+	print_level(out);
+	print_recorded(out, &summary);
+	print_machines(out, replay);
+	print_xids(out, replay);
+	print_dumps(out, replay);
+}
+
+static void print_earlier(FILE *out, const struct replay *replay, uint64_t now_ns)
 {
 	int32_t generation = replay_header(&replay->processes[0])->generation;
 	struct analysis_summary summary;
-	char *lines = NULL;
-	size_t size;
-	FILE *text = open_memstream(&lines, &size);
 
-	if (!text) {
-		fputs("(no memory for the head of an earlier start)\n", out);
-		return;
-	}
 	replay_summarise(replay, &summary);
-	fputs("earlier   this job before it was started again: ", text);
+	fputs("earlier   this job before it was started again: ", out);
 	if (generation > 0)
-		fprintf(text, "restart %d", generation);
+		fprintf(out, "restart %d", generation);
 	else
-		fputs("its first start (restart 0)", text);
-	print_hosts(text, replay);
-	print_ranks(text, replay, &summary);
-	print_end(text, replay, now_ns);
-	if (fclose(text) || !lines)
-		fputs("(no memory for the head of an earlier start)\n", out);
-	else
-		print_broken(out, lines, width);
-	free(lines);
+		fputs("its first start (restart 0)", out);
+	print_hosts(out, replay);
+	print_ranks(out, replay, &summary);
+	print_end(out, replay, now_ns);
+}
+
+void run_head_print_job(FILE *out, const struct replay *replay, int width)
+{
+	print_part_broken(out, print_which, replay, 0, width);
+}
+
+void run_head_print_record(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
+{
+	print_part_broken(out, print_record, replay, now_ns, width);
+}
+
+void run_head_print_earlier(FILE *out, const struct replay *replay, uint64_t now_ns, int width)
+{
+	print_part_broken(out, print_earlier, replay, now_ns, width);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The head of a report: which run this was, who was seen of it, and how it ended. */
+/* What a report says of a run beside its findings: which it was, who was seen of it, and how it ended. */
 #ifndef CONSOLE_RUN_HEAD_H
 #define CONSOLE_RUN_HEAD_H
 
@@ -7,8 +7,10 @@
 
 #include "console/replay.h"
 
-/* now_ns: CLOCK_REALTIME. width: columns of the terminal. */
-void run_head_print(FILE *out, const struct replay *replay, uint64_t now_ns, int width);
+/* Which job this is of, in one line. width: columns of the terminal. */
+void run_head_print_job(FILE *out, const struct replay *replay, int width);
+/* Who was seen of it, how it ended, what was recorded and where its time went. now_ns: CLOCK_REALTIME. */
+void run_head_print_record(FILE *out, const struct replay *replay, uint64_t now_ns, int width);
 /* Of an earlier start of a job that was started again: which, who was seen of it and how it ended. */
 void run_head_print_earlier(FILE *out, const struct replay *replay, uint64_t now_ns, int width);
 

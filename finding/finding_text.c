@@ -66,6 +66,11 @@ static void write_closed(FILE *out, const json_t *finding)
 	fputs(": ", out);
 }
 
+static bool is_closed(const json_t *finding)
+{
+	return value_is(finding, "state", "closed");
+}
+
 static bool is_unsure(const json_t *finding)
 {
 	return value_is(finding, "confidence", "likely") || value_is(finding, "confidence", "inconclusive");
@@ -75,7 +80,7 @@ static void write_head(FILE *out, const json_t *finding)
 {
 	const char *text = value_text(finding, "text");
 
-	if (value_is(finding, "state", "closed"))
+	if (is_closed(finding))
 		write_closed(out, finding);
 	print_who(out, finding, text ? text : "(no text)");
 	if (is_unsure(finding))
@@ -123,9 +128,9 @@ static void write_watchdog(FILE *out, const json_t *finding)
 	const char *from = value_text(watchdog, "from");
 
 	fprintf(out, "%.0f s", value_number(watchdog, "timeout_ms", 0) / 1000);
-	if (from)
+	if (from && *from)
 		fprintf(out, " (%s)", from);
-	if (is_stuck(finding) && left >= 0)
+	if (is_stuck(finding) && left >= 0 && !is_closed(finding))
 		fprintf(out, ": %.0f s left", left / 1000);
 	else if (longest >= 0)
 		fprintf(out, ": longest wait so far %.1f s", longest / 1000);
@@ -217,6 +222,14 @@ static void write_advice(FILE *out, const json_t *finding)
 	fputs(value_text(finding, "advice"), out);
 }
 
+/* The day, too: this may be read much later. */
+static void write_found(FILE *out, const json_t *finding)
+{
+	const char *text = value_text(finding, "first_seen");
+
+	fprintf(out, "%.10s %.8s UTC", text, text + 11);
+}
+
 typedef void write_line(FILE *out, const json_t *finding);
 
 /* Columns of every label, and of the clock in front of the first line. */
@@ -245,9 +258,9 @@ static void print_labelled(FILE *out, const struct finding_style *style, const c
 	print_line(out, style, write, finding, LABEL);
 }
 
-static const char *colour_of(const json_t *finding)
+static const char *colour_of(const struct finding_style *style, const json_t *finding)
 {
-	if (value_is(finding, "state", "closed"))
+	if (is_closed(finding) && !style->whole)
 		return "\033[32m";
 	if (value_is(finding, "severity", "critical"))
 		return "\033[1;31m";
@@ -276,7 +289,7 @@ static void print_kind(FILE *out, const struct finding_style *style, const json_
 
 	for (char *at = kind; at && *at; at++)
 		*at = (char)toupper((unsigned char)*at);
-	fprintf(out, "%s%-10s%s ", style->colour ? colour_of(finding) : "", kind ? kind : "FINDING",
+	fprintf(out, "%s%-10s%s ", style->colour ? colour_of(style, finding) : "", kind ? kind : "FINDING",
 		style->colour ? "\033[0m" : "");
 	free(kind);
 }
@@ -349,7 +362,7 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 
 	print_kind(out, style, finding);
 	print_line(out, style, names_job(style, finding) ? write_head_of_job : write_head, finding, clock + LABEL);
-	if (value_is(finding, "state", "closed"))
+	if (is_closed(finding) && !style->whole)
 		return 0;
 	if (values_text_is(finding))
 		print_values(out, style, finding);
@@ -357,6 +370,8 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 		print_lateness(out, style, finding);
 	if (incident_text_is_story(finding))
 		print_labelled(out, style, "  story    ", incident_text_write, finding);
+	if (style->whole && seconds_of(finding, "first_seen") >= 0)
+		print_labelled(out, style, "  found    ", write_found, finding);
 	if (value_text(finding, "advice"))
 		print_labelled(out, style, "  do       ", write_advice, finding);
 	return 0;

@@ -13,6 +13,7 @@
 struct finding_style {
 	bool colour; /* ANSI colour for the kind */
 	bool clock;  /* begins with the local time of day: for text that comes while a job runs */
+	bool whole;  /* what is closed, too, and when it was found: for who reads of a job that is over */
 	int width;   /* columns after which lines are broken at a space; 0: never */
 	const char *job; /* which the reader knows of: findings of others name theirs; "": all do; NULL: none does */
 };

@@ -98,7 +98,7 @@ static size_t print_findings(struct report *report)
 		.list = report->replay->findings,
 		.notices = report->options->notices,
 		.json = report->options->json,
-		.style = { .colour = terminal_has_colour(STDOUT_FILENO), .width = terminal_break_width(STDOUT_FILENO) },
+		.style = { .colour = terminal_has_colour(STDOUT_FILENO), .whole = true, .width = terminal_break_width(STDOUT_FILENO) },
 	};
 
 	report->worst = report_findings_worst(report->replay->findings, report->worst);
@@ -173,23 +173,31 @@ static void print_dumps(const struct report *report)
 	json_decref(dumps);
 }
 
-static void print_replay(struct report *report)
+/* Which job, then the verdict: whoever reads this is in a hurry. What it rests on follows. */
+static void print_text(struct report *report)
 {
-	bool text = !report->options->json;
+	int width = terminal_width(STDOUT_FILENO);
 
-	if (text && report->earlier)
-		run_head_print_earlier(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
-	else if (text)
-		run_head_print(stdout, report->replay, clock_realtime_ns(), terminal_width(STDOUT_FILENO));
-	if (print_findings(report) == 0 && text)
+	if (report->earlier)
+		run_head_print_earlier(stdout, report->replay, clock_realtime_ns(), width);
+	else
+		run_head_print_job(stdout, report->replay, width);
+	if (print_findings(report) == 0)
 		puts("\nno finding");
 	if (report->earlier)
 		return;
+	putchar('\n');
+	run_head_print_record(stdout, report->replay, clock_realtime_ns(), width);
 	replay_visit_flights(report->replay, print_flight, report);
-	if (text) {
-		print_end(report);
+	print_end(report);
+}
+
+static void print_json(struct report *report)
+{
+	print_findings(report);
+	if (report->earlier)
 		return;
-	}
+	replay_visit_flights(report->replay, print_flight, report);
 	print_dumps(report);
 	for (size_t i = 0; i < report->replay->machine_count; i++)
 		print_time(report->replay, &report->replay->machines[i]);
@@ -221,7 +229,7 @@ static int report_run(struct report *report, struct boxes *boxes, size_t run)
 	if (error)
 		fprintf(stderr, "rankwatch report: %s\n", strerror(-error));
 	else
-		print_replay(report);
+		(report->options->json ? print_json : print_text)(report);
 	note_cut(report);
 	replay_close(&replay);
 	return error;
@@ -347,7 +355,7 @@ static const struct argp report_argp = {
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
 	    "and works after everything was killed. Without a name: the newest run of this user on this machine. Of a job that was started "
 	    "again the findings of its earlier starts follow, each judged by itself.\v"
-	    "For several machines copy the boxes (*.rwbox) into one directory.\n\n"
+	    "For several machines copy the boxes (*.rwbox, *.rwbox.gz) into one directory.\n\n"
 	    "Examples:\n"
 	    "  rankwatch report\n"
 	    "  rankwatch report --html job.html rankwatch-boxes/\n"

@@ -8,39 +8,7 @@
 #include "finding/incident_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
-
-/* A name's place in a list; how many there are for one that is in none. */
-static int place_of(const json_t *finding, const char *key, const char *const *names, int count)
-{
-	const char *text = value_text(finding, key);
-	int place = 0;
-
-	while (place < count && (!text || strcmp(text, names[place])))
-		place++;
-	return place;
-}
-
-static int compare(const json_t *left, const json_t *right)
-{
-	static const char *const severities[] = { "critical", "warning", "notice" };
-	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
-	int by = place_of(left, "severity", severities, 3) - place_of(right, "severity", severities, 3);
-	json_int_t left_at = json_integer_value(json_object_get(left, "at"));
-	json_int_t right_at = json_integer_value(json_object_get(right, "at"));
-
-	if (!by)
-		by = place_of(left, "confidence", confidences, 3) - place_of(right, "confidence", confidences, 3);
-	return by ? by : (left_at > right_at) - (left_at < right_at);
-}
-
-static void insert(json_t *list, json_t *finding)
-{
-	size_t place = json_array_size(list);
-
-	while (place && compare(finding, json_array_get(list, place - 1)) < 0)
-		place--;
-	json_array_insert_new(list, place, finding);
-}
+#include "finding/weight.h"
 
 typedef void write_line(FILE *out, const json_t *finding);
 
@@ -91,7 +59,7 @@ json_t *findings_json(const struct run_view *view)
 		json_t *finding = one_json(view, told);
 
 		if (finding)
-			insert(list, finding);
+			weight_insert(list, finding);
 	}
 	return list;
 }

@@ -73,7 +73,8 @@ static json_t *head_json(const struct run_view *view)
 
 	/* Without a now: "ago" grows old in a file. */
 	if (out) {
-		run_head_print(out, &view->replay, 0, WIDE);
+		run_head_print_job(out, &view->replay, WIDE);
+		run_head_print_record(out, &view->replay, 0, WIDE);
 		fclose(out);
 	}
 	json_t *lines = lines_json(text);

@@ -30,9 +30,9 @@ static void draw_line(struct canvas *canvas, int row, enum canvas_style label_st
 		canvas_cut(canvas, row, 1 + LABEL, canvas->width - 1 - LABEL, style, line + LABEL);
 }
 
-int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms)
+int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms, bool whole)
 {
-	const struct finding_style style = { .width = canvas->width - 1 };
+	const struct finding_style style = { .whole = whole, .width = canvas->width - 1 };
 	char *text = NULL, *rest, *line;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);

@@ -84,7 +84,7 @@ void findings_draw(struct view_drawing *drawing)
 
 		if (chosen)
 			canvas_text(drawing->canvas, row, 0, STYLE_CHOSEN, "▸");
-		row += finding_lines_draw(drawing->canvas, row, left < LINES ? left : LINES, orders[i].finding, at_ms);
+		row += finding_lines_draw(drawing->canvas, row, left < LINES ? left : LINES, orders[i].finding, at_ms, chosen || model->dead);
 		if (chosen)
 			row += draw_evidence(drawing, row, orders[i].finding->json);
 		row++;

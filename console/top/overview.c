@@ -291,7 +291,7 @@ static int draw_ended(struct view_drawing *drawing, int row, double at_ms)
 	canvas_print(drawing->canvas, row++, LABEL, STYLE_BOLD, "all %zu ranks have ended; %s", drawing->model->rank_count,
 		     worst ? "before that:" : "nothing was found");
 	if (worst)
-		row += finding_lines_draw(drawing->canvas, row, VERDICT, worst, at_ms);
+		row += finding_lines_draw(drawing->canvas, row, VERDICT, worst, at_ms, drawing->model->dead);
 	return row;
 }
 
@@ -334,7 +334,7 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 	if (worst) {
 		int room = drawing->bottom - row < VERDICT ? drawing->bottom - row : VERDICT;
 
-		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms);
+		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms, drawing->model->dead);
 		if (open)
 			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (6)", open,
 				     open > 1 ? "s" : "");
@@ -349,27 +349,37 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 	return row + 1;
 }
 
+/* "100 s (RANKWATCH_TIMEOUT)" */
+static const char *limit_text(char *text, size_t size, const struct model *model)
+{
+	const char *from = model->watchdog.from;
+	char limit[24];
+
+	snprintf(text, size, *from ? "%s (%s)" : "%s", view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), from);
+	return text;
+}
+
 static int draw_watchdog(struct view_drawing *drawing, int row)
 {
 	const struct model *model = drawing->model;
 	double left = model->watchdog.deadline_ms - drawing->now_ms, waits = drawing->now_ms - model->watchdog.since_ms;
 	bool over = model->dead || drawing->at >= 0 || has_ended(model);
 	bool runs = model->watchdog.deadline_ms > 0 && waits >= MODEL_STANDS_MS && !over;
-	char time[24], limit[24];
+	char time[24], limit[96];
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
 	if (!model->watchdog.timeout_ms)
 		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "its time is not known: RANKWATCH_TIMEOUT tells it");
 	else if (runs && left <= 0)
-		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over (%s): it may kill the job any moment",
-			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from);
+		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over: it may kill the job any moment",
+			     limit_text(limit, sizeof(limit), model));
 	else if (runs)
 		canvas_print(drawing->canvas, row, LABEL, left < model->watchdog.timeout_ms / 2 ? STYLE_BAD : STYLE_WARN,
-			     "%s left of %s (%s)", view_duration(time, sizeof(time), left),
-			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from);
+			     "%s left of %s", view_duration(time, sizeof(time), left),
+			     limit_text(limit, sizeof(limit), model));
 	else
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%s (%s)%s",
-			     view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), model->watchdog.from,
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%s%s",
+			     limit_text(limit, sizeof(limit), model),
 			     over ? "" : "; nothing has been in flight for a second");
 	return row + 1;
 }
@@ -439,7 +449,7 @@ static void draw_others(struct view_drawing *drawing, int row)
 		const struct model_finding *finding = &model->findings[i];
 
 		if (!is_same_incident(worst, finding) && finding->severity && ranking_is_open(finding, at_ms))
-			row += finding_lines_draw(drawing->canvas, row, OTHERS - 1, finding, at_ms);
+			row += finding_lines_draw(drawing->canvas, row, OTHERS - 1, finding, at_ms, false);
 	}
 }
 

@@ -98,6 +98,16 @@ static int draw_scans(struct view_drawing *drawing, int row, const struct model_
 	return row + 1;
 }
 
+static void draw_process(struct view_drawing *drawing, int row, const struct model_rank *rank)
+{
+	char step[40] = "";
+
+	if (rank->step >= 0)
+		snprintf(step, sizeof(step), ", step %lld", (long long)rank->step);
+	canvas_print(drawing->canvas, row, 1, STYLE_DIM, "host %s, pid %d%s, %llu operations", rank->host, rank->pid, step,
+		     (unsigned long long)rank->operations);
+}
+
 static int draw_head(struct view_drawing *drawing, int row)
 {
 	struct view every = *drawing->view;
@@ -121,8 +131,7 @@ static int draw_head(struct view_drawing *drawing, int row)
 			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, %llu operations", rank->host, rank->pid,
 				     (unsigned long long)rank->operations);
 		else
-			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, step %lld, %llu operations", rank->host, rank->pid,
-				     (long long)rank->step, (unsigned long long)rank->operations);
+			draw_process(drawing, row++, rank);
 		row = draw_gpu(drawing, row, &rank->gpu);
 		row = draw_scans(drawing, row, rank);
 		drawing->view->under_cursor = -1;

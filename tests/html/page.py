@@ -51,6 +51,14 @@ def make(boxes, directory, name):
 # Without a browser
 
 
+def check_text(name, boxes):
+    """As text the verdict stands first, too, under the job's name."""
+    lines = report(boxes).stdout.splitlines()
+    check(lines[0].startswith("job ") and not lines[1] and lines[2].startswith(VERDICTS[name][1].upper()), f"{name}: {lines[:4]}")
+    told = "\n".join(lines)
+    check(-1 < told.find("\n  do  ") < told.find("\nranks  "), "with what to do, and what it rests on behind it")
+
+
 def check_data(name, boxes, path):
     data = data_of(path)
     told = [json.loads(line) for line in report("--json", boxes).stdout.splitlines()]
@@ -94,8 +102,9 @@ def check_shown(name, boxes, path, labels):
     """What looks like a failure and is none: in text, as JSON and in the page the same."""
     text = report(boxes).stdout
     told = [json.loads(line) for line in report("--json", boxes).stdout.splitlines()][-1]["explanation"]
-    head = [line[:10].strip() for line in text.split("\n\n")[0].splitlines()]
-    check([label for label in head if label in ("loss", "memory", "long")] == labels, f"{name}: what looks like a failure stands before the findings: {head}")
+    head = next(part for part in text.split("\n\n") if part.startswith("ranks ")).splitlines()
+    head = [line[:10].strip() for line in head]
+    check([label for label in head if label in ("loss", "memory", "long")] == labels, f"{name}: what looks like a failure stands behind the findings: {head}")
     check((told["loss"] is not None) == ("loss" in labels), f"{name}: programs read it, too: {told['loss']}")
     shown = data_of(path)["job"]["shown"]
     check([label for label, _ in shown] == labels and all(line in " ".join(text.split()) for _, line in shown), f"{name}: the page says the same: {shown}")
@@ -321,6 +330,12 @@ def check_themes(page, path):
     page.call("Emulation.setEmulatedMedia", media="print")
     check(page.run("getComputedStyle(document.querySelector('.bar')).display") == "none", "controls are not printed")
     page.call("Emulation.setEmulatedMedia", media="")
+    wide = "document.querySelector('#ranks canvas').clientWidth"
+    before = page.run(wide)
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    check(page.run(f"{wide} <= 700 && document.querySelector('#ranks canvas').width <= 1400 && document.documentElement.dataset.theme === 'light'"), f"what is printed is drawn for paper: {page.run(wide)}")
+    page.run("dispatchEvent(new Event('afterprint'))")
+    check(page.run(wide) == before, "and then again for the screen")
 
 
 def check_without_finding(page, directory):
@@ -329,6 +344,8 @@ def check_without_finding(page, directory):
         (directory / name).mkdir()
         path = make(trace.boxes_of(name, directory / name), directory, name)
         show(page, path)
+        facts = page.run("[...document.querySelectorAll('.facts dt')].map(one => one.textContent).join()")
+        check("late by" not in facts, f"{name}: nobody is late where nobody is named: {facts}")
         check(page.run("document.querySelector('h1').textContent") == said, f"{name}: {page.run('document.querySelector(`#verdict`).textContent')}")
 
 
@@ -371,6 +388,7 @@ def main():
             (directory / name).mkdir()
             boxes[name] = trace.boxes_of(name, directory / name)
             pages[name] = make(boxes[name], directory, name)
+            check_text(name, boxes[name])
             check_story(name, *check_data(name, boxes[name], pages[name]))
         check_shown("never", boxes["never"], pages["never"], [])
         check_shown("nan-mesh", boxes["nan-mesh"], pages["nan-mesh"], ["loss"])

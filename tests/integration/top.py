@@ -233,6 +233,7 @@ class Terminal:
 def steady(screen):
     """Without what depends on when it was drawn."""
     screen = screen.replace(JOB, "JOB")
+    screen = re.sub(r"\d{4}-\d\d-\d\d", "yyyy-mm-dd", screen)
     screen = re.sub(r"\d\d:\d\d:\d\d", "hh:mm:ss", screen)
     screen = re.sub(r"for 1 h 0\d m", "for 1 h mm m", screen)  # since when a host is silent
     screen = re.sub(r"\d+ m \d\d s left of 1 h 00 m", "mm m ss s left of 1 h 00 m", screen)

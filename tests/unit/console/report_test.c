@@ -102,7 +102,7 @@ Test(report, a_box_without_the_mark_of_exit_is_not_called_killed_alone)
 	replay_visit_flights(&replay, note_flight, &seen);
 	cr_expect(strstr(seen.text, without), "%s", seen.text);
 	FILE *out = fmemopen(head, sizeof(head), "w");
-	run_head_print(out, &replay, 0, 400);
+	run_head_print_record(out, &replay, 0, 400);
 	fclose(out);
 	cr_expect(strstr(head, "1 ended without exit() (") && strstr(head, without), "%s", head);
 	json_decref(seen.json);
@@ -137,7 +137,8 @@ Test(report, the_head_says_who_left_a_box_and_escapes_what_the_job_wrote)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	replay_hang();
-	run_head_print(out, &replay, 0, 80);
+	run_head_print_job(out, &replay, 80);
+	run_head_print_record(out, &replay, 0, 80);
 	fclose(out);
 	cr_expect(strstr(text, "job       one, host host-a\n"), "%s", text);
 	cr_expect(strstr(text, "left a black box: 0-2\n"), "%s", text);
@@ -154,7 +155,7 @@ Test(report, without_the_interposer_the_head_says_which_calls_2_28_tells_nobody_
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	replay_hang();
-	run_head_print(out, &replay, 0, 200);
+	run_head_print_record(out, &replay, 0, 200);
 	fclose(out);
 	cr_expect(strstr(text, "; calls by the copy engine are not seen without the interposer\n"), "%s", text);
 	replay_close(&replay);
@@ -206,6 +207,32 @@ Test(report, of_values_that_are_bad_again_and_again_the_text_prints_some_and_jso
 	cr_expect(strstr(text, "\nand 92 more of ranks whose values"), "%s", text);
 	cr_expect_eq(count_text(json, "brought 1 NaN"), TIMES);
 	cr_expect_eq(report_findings_worst(findings, RW_NOTICE), RW_CRITICAL);
+	free(text);
+	free(json);
+	json_decref(findings);
+}
+
+static json_t *finding_of(const char *severity, const char *confidence, const char *first_seen, const char *text)
+{
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "schema", 1, "id", text, "kind", "hang", "state", "open", "severity", severity,
+			 "confidence", confidence, "first_seen", first_seen, "text", text);
+}
+
+/* The page has the same one at its top. */
+Test(report, as_text_the_verdict_comes_first_and_as_json_what_was_found_first)
+{
+	json_t *findings = json_object();
+
+	json_object_set_new(findings, "a", finding_of("warning", "certain", "2026-11-23T05:49:50.585Z", "mild"));
+	json_object_set_new(findings, "b", finding_of("critical", "likely", "2026-11-23T05:49:51.585Z", "unsure"));
+	json_object_set_new(findings, "c", finding_of("critical", "certain", "2026-11-23T05:49:53.585Z", "later"));
+	json_object_set_new(findings, "d", finding_of("critical", "certain", "2026-11-23T05:49:52.585Z", "verdict"));
+	char *text = printed(findings, false, 4), *json = printed(findings, true, 4);
+	const char *places[] = { strstr(text, "verdict"), strstr(text, "later"), strstr(text, "unsure"), strstr(text, "mild") };
+
+	for (size_t i = 1; i < 4; i++)
+		cr_expect(places[i - 1] && places[i] && places[i - 1] < places[i], "%zu: %s", i, text);
+	cr_expect(strstr(json, "mild") < strstr(json, "unsure") && strstr(json, "unsure") < strstr(json, "verdict"), "%s", json);
 	free(text);
 	free(json);
 	json_decref(findings);
@@ -316,7 +343,7 @@ Test(report, dumps_that_pytorch_left_are_pointed_to_if_they_are_of_this_run)
 	size_t size;
 	FILE *out = open_memstream(&head, &size);
 
-	run_head_print(out, &replay, 0, 1000);
+	run_head_print_record(out, &replay, 0, 1000);
 	fclose(out);
 	snprintf(expected, sizeof(expected),
 		 "PyTorch   Flight Recorder dumps of ranks 0,2, written while it ran: torchfrtrace --prefix "

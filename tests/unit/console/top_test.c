@@ -420,6 +420,45 @@ Test(top, communicators_of_one_name_are_told_apart_by_their_ranks)
 	cr_expect(strstr(row_text(6), "     1"), "%s", row_text(6));
 }
 
+static void take_large_communicator(int ranks, int behind)
+{
+	json_t *members = json_array();
+
+	for (int i = 0; i < ranks; i++)
+		json_array_append_new(members, json_pack("{s:i, s:i}", "rank", i, "calls", i == behind ? 2990 : 3000));
+	json_t *message = json_pack("{s:{s:f, s:[{s:i}], s:[{s:s, s:s, s:i, s:o}]}}", "snapshot", "unix_ms", NOW_MS, "ranks", "rank", 0,
+				    "communicators", "comm", "0x1", "name", "fsdp", "size", ranks, "members", members);
+
+	cr_assert(message);
+	model_take(&model, message, NOW_MS);
+	json_decref(message);
+}
+
+Test(top, of_a_large_communicator_its_size_is_whole_and_who_is_behind_stands_first)
+{
+	take_large_communicator(256, 142);
+	view.kind = VIEW_COMMUNICATORS;
+	draw(80, 24);
+	cr_expect(shows(" 256 of 256 2990 to 3000 "), "%s", screen());
+	cr_expect(shows("\n 142: 2990 (10 behind)     0: 3000 "), "%s", screen());
+	cr_expect(shows(" more\n"), "how many are left out is said: %s", screen());
+}
+
+Test(top, of_a_rank_without_a_known_step_none_is_shown)
+{
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"a\",\"pid\":7,\"step\":-1,\"operations\":12}]}}");
+	view.kind = VIEW_RANK;
+	draw(80, 24);
+	cr_expect(shows(" host a, pid 7, 12 operations"), "%s", screen());
+}
+
+Test(top, where_the_time_of_the_watchdog_came_from_is_left_out_when_it_is_not_known)
+{
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0}],\"watchdog\":{\"timeout_ms\":600000,\"from\":\"\"}}}");
+	draw(80, 24);
+	cr_expect(shows("watchdog 10 m 00 s; nothing"), "%s", screen());
+}
+
 Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
 {
 	take("{\"hello\":{\"job\":\"a\\u001b[31m\\u202eb\"}}");

@@ -648,3 +648,50 @@ Test(finding_text, what_child_processes_do_stands_below_the_cause)
 	cr_expect_not(strstr(text, "  children "));
 	free(text);
 }
+
+Test(finding_text, of_a_job_that_is_over_a_closed_finding_says_why_and_what_to_do_as_an_open_one)
+{
+	static const struct finding_style whole = { .whole = true };
+	struct rw_finding finding = straggler();
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+	char *text = NULL, *line;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	json_object_set_new(json, "state", json_string("closed"));
+	json_object_set_new(json, "first_seen", json_string("2026-11-23T05:49:50.585Z"));
+	json_object_set_new(json_object_get(json, "watchdog"), "from", json_string(""));
+	cr_assert_eq(finding_print(stream, json, &whole), 0);
+	fclose(stream);
+	line = printed_json(json, false);
+	cr_expect(strstr(text, "\n  because  its thread \"python-main\" waits"), "%s", text);
+	cr_expect(strstr(text, "\n  found    2026-11-23 05:49:50 UTC\n  do       write the log"), "%s", text);
+	cr_expect(strstr(text, "watchdog 100 s: longest wait"), "where its time came from is not known: %s", text);
+	cr_expect_eq(strchr(line, '\n'), line + strlen(line) - 1, "while a job runs it is one line: %s", line);
+	json_decref(json);
+	free(text);
+	free(line);
+}
+
+Test(finding_text, of_a_hang_that_is_over_no_time_is_left)
+{
+	static const struct finding_style whole = { .whole = true };
+	struct rw_finding finding = straggler();
+
+	finding.kind = RW_KIND_HANG;
+	json_t *json = finding_to_json(&finding, OFFSET_NS);
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	json_object_set_new(json_object_get(json, "watchdog"), "left_ms", json_integer(89932));
+	finding_print(stream, json, &whole);
+	json_object_set_new(json, "state", json_string("closed"));
+	long open_end = ftell(stream);
+	finding_print(stream, json, &whole);
+	fclose(stream);
+	cr_expect(strstr(text, ": 90 s left"), "%s", text);
+	cr_expect_null(strstr(text + open_end, " left"), "%s", text);
+	json_decref(json);
+	free(text);
+}

@@ -138,6 +138,13 @@ static void write_watchdog(FILE *out, const json_t *finding)
 		forecast_text_print(out, ", ", json_object_get(watchdog, "reached"));
 }
 
+/* Some launchers have it in a file that nobody here reads: who waits for the job's end wants to know how to get a countdown. */
+static void write_no_watchdog(FILE *out, const json_t *finding)
+{
+	(void)finding;
+	fputs("its time is not known: start the job with RANKWATCH_TIMEOUT=SECONDS for a countdown", out);
+}
+
 static bool has_watchdog(const json_t *finding)
 {
 	return value_number(json_object_get(finding, "watchdog"), "timeout_ms", -1) >= 0;
@@ -345,6 +352,8 @@ static void print_lateness(FILE *out, const struct finding_style *style, const j
 		print_labelled(out, style, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))
 		print_labelled(out, style, "  watchdog ", write_watchdog, finding);
+	else if (value_is(finding, "kind", "hang") && !is_closed(finding) && json_is_null(json_object_get(finding, "watchdog")))
+		print_labelled(out, style, "  watchdog ", write_no_watchdog, finding);
 	if (is_unsure(finding) && json_array_size(json_object_get(finding, "missing")))
 		print_labelled(out, style, "  missing  ", values_text_write_missing, finding);
 }

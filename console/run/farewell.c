@@ -112,17 +112,23 @@ static void print_line(FILE *out, const char *label, write_line *write, const js
 	free(text);
 }
 
-/* Announced before, and scrolled away since: the terminal's last lines say who it was and why. */
+/* Announced before, and scrolled away since: the terminal's last lines say who it was, how sure that is, why, and what to do. */
 static void print_worst(FILE *out, const json_t *finding)
 {
 	const char *kind = value_text(finding, "kind"), *text = value_text(finding, "text");
 	const json_t *cause = json_object_get(finding, "cause");
 
-	foreign_line(out, "  verdict    %s: %s", kind ? kind : "?", text ? text : "?");
+	const char *sure = value_text(finding, "confidence");
+	bool certain = !sure || !strcmp(sure, "certain");
+
+	foreign_line(out, "  verdict    %s: %s%s%s%s", kind ? kind : "?", text ? text : "?", certain ? "" : " (", certain ? "" : sure,
+		     certain ? "" : ")");
 	if (json_is_object(cause) && !cause_text_is_whole_process(cause))
 		print_line(out, "because", cause_text_write, finding);
 	if (incident_text_is_story(finding))
 		print_line(out, "story", incident_text_write, finding);
+	if (value_text(finding, "advice"))
+		foreign_line(out, "  do         %s", value_text(finding, "advice"));
 	print_help(out, finding);
 }
 

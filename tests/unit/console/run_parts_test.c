@@ -221,9 +221,15 @@ Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
 		  "%s", text);
 	cr_expect(ends_with(without, "  look again rankwatch report /dev/shm/j\n"), "%s", without);
 	json_object_set_new(finding, "cause", json_pack("{s:s, s:s}", "class", "gone", "text", "fell silent"));
+	json_object_set_new(finding, "confidence", json_string("certain"));
 	free(text);
 	text = farewell_with(finding);
 	cr_expect(strstr(text, "rank 3 is late\\x1b\n  as a page "), "what the text says already is not said again: %s", text);
+	json_object_set_new(finding, "confidence", json_string("likely"));
+	json_object_set_new(finding, "advice", json_string("drain it\x1b"));
+	free(text);
+	text = farewell_with(finding);
+	cr_expect(strstr(text, "rank 3 is late\\x1b (likely)\n  do         drain it\\x1b\n"), "how sure it is and what to do: %s", text);
 	free(text);
 	free(without);
 	json_decref(finding);

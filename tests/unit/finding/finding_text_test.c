@@ -695,3 +695,18 @@ Test(finding_text, of_a_hang_that_is_over_no_time_is_left)
 	json_decref(json);
 	free(text);
 }
+
+Test(finding_text, a_hang_whose_watchdog_nobody_knows_says_how_to_get_a_countdown)
+{
+	static const char tells[] = "  watchdog its time is not known: start the job with RANKWATCH_TIMEOUT=SECONDS for a countdown\n";
+	json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:n}", "schema", 1, "kind", "hang", "state", "open", "text", "rank 1 has not joined", "watchdog");
+	char *text = printed_json(json, false);
+
+	cr_expect(strstr(text, tells), "%s", text);
+	free(text);
+	json_object_del(json, "watchdog");
+	text = printed_json(json, false);
+	cr_expect_null(strstr(text, tells), "who took it out shows its own: %s", text);
+	free(text);
+	json_decref(json);
+}

@@ -46,7 +46,7 @@ def main():
         boxes = pathlib.Path(scratch) / "again"
         text = report(boxes)
         head, _, earlier = text.stdout.partition("\nearlier ")
-        check("again, restart 1" in head and "no finding" in head, "the newest start comes first, and is well")
+        check("again, restart 1" in head and "\n\nno finding in this start; the earlier ones follow below\n\n" in head, "the newest start comes first, and is well")
         check("its first start (restart 0)" in earlier and "rank 6" in earlier and "GONE" in earlier, "why the first start ended is told behind it")
         check("8 of 8 left a black box: 0-7" in earlier, "with who was seen of it")
         check(text.stderr == "", f"nothing is left out: {text.stderr}")
@@ -60,7 +60,11 @@ def main():
         add_start(scratch, "killed", 0, "launches")
         add_start(scratch, "healthy", 0, "launches")
         other = report(pathlib.Path(scratch) / "launches")
-        check("GONE" not in other.stdout and "newest of 2 runs; --all" in other.stderr, "another launch of the same name is no earlier start")
+        check("GONE" not in other.stdout and "\n\nno finding\n\n" in other.stdout and "newest of 2 runs; --all" in other.stderr, "another launch of the same name is no earlier start")
+        empty = pathlib.Path(scratch) / "empty"
+        empty.mkdir()
+        nothing = report(empty)
+        check("no black box (*.rwbox, *.rwbox.gz) there" in nothing.stderr, f"where there is none it says what is looked for: {nothing.stderr}")
     finish()
 
 

@@ -32,7 +32,7 @@ PICTURES = {
     "never": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("event", "#around", 600, True)),
     "io-rank0": (("first", "#verdict", 860, True), ("first-light", "#verdict", 860, False), ("event", "#around", 600, False)),
     "nan-mesh": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("values", "#values", 860, True)),
-    "large": (("first", "#verdict", 860, False), ("ranks", "#ranks", 760, True)),
+    "large": (("first", "#verdict", 850, False), ("ranks", "#ranks", 760, True)),
 }
 
 

@@ -20,6 +20,13 @@ function definitions(className, entries) {
 	return el("dl", { class: className }, entries.filter(([, value]) => value !== null && value !== undefined && value !== "").flatMap(([name, value, strong]) => [el("dt", {}, name), el("dd", { class: strong ? "strong" : null }, value)]));
 }
 
+/* Where nobody is named, nobody is late: all stand for so long, or every step is longer by so much. */
+function lateLabel(finding) {
+	if (finding.late?.kind === "transfer") return "took";
+	if ((finding.ranks || []).length || finding.scope === "host") return "late by";
+	return finding.kind === "hang" ? "for" : "by";
+}
+
 function factsOf(finding) {
 	const where = finding.where?.length === 1 ? finding.where[0] : null, operation = finding.operation, late = finding.late, watchdog = finding.watchdog;
 	const waiting = late?.waiting?.length ? ranksText(late.waiting) : null;
@@ -27,7 +34,7 @@ function factsOf(finding) {
 		["host", where?.host], ["process", where?.pid ? `pid ${where.pid}` : null], ["GPU", where?.pci],
 		["operation", operation ? `${operation.function} #${operation.sequence}` : null],
 		["on", operation?.comm_name ? `${operation.comm_name}${operation.comm_size ? `, ${plural(operation.comm_size, "rank")}` : ""}` : null],
-		["step", operation?.step], [late?.kind === "transfer" ? "took" : (finding.ranks || []).length || finding.scope === "host" ? "late by" : "for", late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
+		["step", operation?.step], [lateLabel(finding), late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
 		["costs", late?.lost_share > 0 ? `${late.at_least ? "at least " : ""}${percent(late.lost_share)} of the step time` : null],
 		["waiting", waiting && waiting.length > 44 ? plural(late.waiting.length, "rank") : waiting],
 		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],
@@ -91,7 +98,7 @@ function storyEvents() {
 	if (D.steps.at.length) events.push({ at: D.steps.at[0], text: `Step ${D.steps.first}${D.steps.first > 1 ? ", the first that could be told apart" : ""}.` });
 	for (const { level, text } of levelTexts()) events.push({ at: D.steps.at[level.begin], text: `Steps: ${text}.` });
 	for (const finding of findings)
-		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: [follows(finding), finding.because ? `because ${finding.because}` : finding.values_line].filter(Boolean).join(" · ") });
+		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: [follows(finding), finding.because && finding.because !== "not known" ? `because ${finding.because}` : finding.values_line].filter(Boolean).join(" · ") });
 	if (D.rows.length) endings().forEach(group => events.push({ at: group.at, text: `${ranksText(group.ranks)[0].toUpperCase()}${ranksText(group.ranks).slice(1)}: ${group.end}.` }));
 	return events.sort((a, b) => a.at - b.at);
 }

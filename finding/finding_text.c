@@ -379,9 +379,9 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 		print_lateness(out, style, finding);
 	if (incident_text_is_story(finding))
 		print_labelled(out, style, "  story    ", incident_text_write, finding);
-	if (style->whole && seconds_of(finding, "first_seen") >= 0)
-		print_labelled(out, style, "  found    ", write_found, finding);
 	if (value_text(finding, "advice"))
 		print_labelled(out, style, "  do       ", write_advice, finding);
+	if (style->whole && seconds_of(finding, "first_seen") >= 0)
+		print_labelled(out, style, "  found    ", write_found, finding);
 	return 0;
 }

@@ -665,7 +665,8 @@ Test(finding_text, of_a_job_that_is_over_a_closed_finding_says_why_and_what_to_d
 	fclose(stream);
 	line = printed_json(json, false);
 	cr_expect(strstr(text, "\n  because  its thread \"python-main\" waits"), "%s", text);
-	cr_expect(strstr(text, "\n  found    2026-11-23 05:49:50 UTC\n  do       write the log"), "%s", text);
+	cr_expect(strstr(text, "\n  do       write the log"), "%s", text);
+	cr_expect(strstr(text, "\n  found    2026-11-23 05:49:50 UTC\n"), "%s", text);
 	cr_expect(strstr(text, "watchdog 100 s: longest wait"), "where its time came from is not known: %s", text);
 	cr_expect_eq(strchr(line, '\n'), line + strlen(line) - 1, "while a job runs it is one line: %s", line);
 	json_decref(json);

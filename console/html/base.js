@@ -39,7 +39,12 @@ function rankList(ranks) {
 	}
 	return parts.join(",");
 }
-const ranksText = ranks => `${ranks.length === 1 ? "rank" : "ranks"} ${rankList(ranks)}`;
+/* Of processes whose rank is not known, too: null. */
+function ranksText(ranks) {
+	const known = ranks.filter(rank => rank !== null), others = ranks.length - known.length;
+	const parts = known.length ? [`${known.length === 1 ? "rank" : "ranks"} ${rankList(known)}`] : [];
+	return parts.concat(others ? [`${plural(others, "process", "processes")} without a rank`] : []).join(" and ");
+}
 
 /* Round numbers between two, about `wanted` of them. */
 function ticks(low, high, wanted) {

@@ -6,10 +6,15 @@ const HOW_SURE = {
 	inconclusive: "inconclusive: what was seen does not single out one rank or cause",
 };
 
+/* Of hangs that name nobody: who waits stands in the text, and is not to be taken for who is to blame. */
+function nobody(finding) {
+	return / wait for each other\b/.test(finding.text || "") ? "Ranks wait for each other" : / no rank is missing\b/.test(finding.text || "") ? "No rank is missing" : "Hang";
+}
+
 /* "rank 4 (host a, pid 1) has not joined…" → ["Rank 4", "has not joined…"] */
 function headline(finding) {
-	if (finding.kind === "hang" && finding.scope === "job" && !(finding.ranks || []).length) return ["All stood still", finding.text];
-	const found = /^((?:rank|ranks|host) [\d,\-… ()a-z]*?\d|host \S+)(?: \([^)]*\))?:? (.*)$/s.exec(finding.text || "");
+	if (finding.kind === "hang" && finding.scope === "job" && !(finding.ranks || []).length) return [nobody(finding), finding.text];
+	const found = /^(host \S+?|ranks? [\d,\-… ()a-z]*?\d)(?: \([^)]*\))?:? (.*)$/s.exec(finding.text || "");
 	if (found && found[1].length < 28) return [found[1][0].toUpperCase() + found[1].slice(1), found[2]];
 	const ranks = finding.ranks || [];
 	if (finding.scope !== "job" && ranks.length && ranks.length < 4) return [ranksText(ranks).replace("r", "R"), finding.text];
@@ -37,7 +42,7 @@ function factsOf(finding) {
 		["step", operation?.step], [lateLabel(finding), late?.by_ms > 0 ? duration(late.by_ms * 1000) : null],
 		["costs", late?.lost_share > 0 ? `${late.at_least ? "at least " : ""}${percent(late.lost_share)} of the step time` : null],
 		["waiting", waiting && waiting.length > 44 ? plural(late.waiting.length, "rank") : waiting],
-		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],
+		["watchdog", watchdog ? `${duration(watchdog.timeout_ms * 1000)}${watchdog.left_ms > 0 && finding.state !== "closed" ? `, ${duration(watchdog.left_ms * 1000)} left` : ""}` : null],
 		["at", `${timeLabel(finding.at, D.job.end)} · ${clock(finding.at)}`],
 	]);
 }

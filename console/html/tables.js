@@ -101,10 +101,10 @@ function timeSection() {
 /* Evidence */
 
 function evidenceOf(finding) {
-	const rows = (finding.evidence || []).map(one => [finding.ranks.length ? rankList(finding.ranks) : "job", one.source || "", one.ms === null ? "" : duration(one.ms * 1000), one.what || ""]);
-	const where = (finding.where || []).map(one => [String(one.rank), one.host || "", one.pid === null ? "" : String(one.pid), one.gpu || "", one.pci || ""]);
+	const rows = (finding.evidence || []).map(one => [finding.ranks.length ? rankList(finding.ranks) : "none named", one.source || "", one.ms === null ? "" : duration(one.ms * 1000), one.what || ""]);
+	const where = (finding.where || []).map(one => [one.rank < 0 ? "?" : String(one.rank), one.host || "", one.pid === null ? "" : String(one.pid), one.gpu || "", one.pci || ""]);
 	const chain = (finding.cause?.chain || []).map(one => `${one.thread || one.tid} waits for ${one.waits_for}${one.does ? `, which ${one.does}` : ""}`);
-	return el("div", {}, el("h3", {}, `${kindName(finding.kind)}, ${finding.ranks.length ? ranksText(finding.ranks) : finding.scope}`),
+	return el("div", {}, el("h3", {}, `${kindName(finding.kind)}, ${finding.ranks.length ? ranksText(finding.ranks) : "no rank named"}`),
 		where.length ? table(["rank", "host", "pid", "GPU", "PCI"], where.slice(0, 16)) : null,
 		rows.length ? table(["rank", "seen by", "for", "what"], rows) : el("p", { class: "quiet" }, "No evidence of the host or the GPU is kept for this finding."),
 		chain.length ? el("p", { class: "sub" }, chain.join(" → ")) : null,

@@ -340,13 +340,37 @@ def check_themes(page, path):
 
 def check_without_finding(page, directory):
     """What names no rank is not said to be well where it is not."""
-    for name, said in (("healthy", "No rank stands out"), ("init-never", "A communicator was never made"), ("fabric-stall", "All stood still")):
+    for name, said in (("healthy", "No rank stands out"), ("init-never", "A communicator was never made"), ("fabric-stall", "No rank is missing")):
         (directory / name).mkdir()
         path = make(trace.boxes_of(name, directory / name), directory, name)
         show(page, path)
         facts = page.run("[...document.querySelectorAll('.facts dt')].map(one => one.textContent).join()")
         check("late by" not in facts, f"{name}: nobody is late where nobody is named: {facts}")
         check(page.run("document.querySelector('h1').textContent") == said, f"{name}: {page.run('document.querySelector(`#verdict`).textContent')}")
+
+
+HEADLINES = (
+    ("hang", "job", [], "ranks 0-7 have reached AllGather #65 on ~fsdp and it has not finished after 10.1 s: no rank is missing", "No rank is missing"),
+    ("hang", "job", [], "ranks 0,1 wait for each other: rank 0 in AllGather #3 on a for rank 1, rank 1 in AllGather #4 on b for rank 0; for 5.00 s", "Ranks wait for each other"),
+    ("straggler", "host", [4, 5], "host a (ranks 4,5) makes every step 74 ms longer", "Host a"),
+    ("straggler", "host", [], "host gpu-a.b3 makes every step 74 ms longer", "Host gpu-a.b3"),
+    ("gone", "host", [0, 1], "host node-0 (ranks 0,1) fell silent: ranks 2,3 wait for it", "Host node-0"),
+    ("hang", "rank", [4], "rank 4 (host a, pid 1) has not joined AllGather #3", "Rank 4"),
+    ("slowdown", "job", list(range(8)), "transfers on ~fsdp take 356 ms a step instead of 103 ms, since step 8; no rank is late", "Slowdown"),
+)
+
+
+def check_headlines(page, path):
+    """Who is named in large letters, where it is a host, or nobody."""
+    show(page, path)
+    for kind, scope, ranks, text, said in HEADLINES:
+        finding = json.dumps({"kind": kind, "scope": scope, "ranks": ranks, "text": text})
+        found = page.run(f"headline({finding})[0]")
+        check(found == said, f"{said}: {found}")
+        shown = page.run(f"evidenceOf(Object.assign({finding}, {{ evidence: [{{ source: 'x', ms: null, what: 'y' }}], where: [] }})).textContent")
+        check([words in shown for words in ("no rank named", "none named", "ranks ")] == ([not ranks] * 2 + [len(ranks) > 1]), f"its evidence: {shown}")
+    said = page.run("[[null], [null, null, 0, 1, 2], [3]].map(ranksText)")
+    check(said == ["1 process without a rank", "ranks 0-2 and 2 processes without a rank", "rank 3"], f"processes whose rank is not known: {said}")
 
 
 def check_markup(page, path):
@@ -414,6 +438,7 @@ def main():
             check_phone(page, pages["nan-mesh"])
             check_phone(page, pages["never"])
             check_themes(page, pages["never"])
+            check_headlines(page, pages["never"])
             check_markup(page, pages["markup"])
             check_large(page, pages["large"])
             check_story_shows(page, pages["pauses"], pages["never"])

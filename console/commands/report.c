@@ -80,6 +80,7 @@ struct report {
 	const struct options *options;
 	const struct replay *replay;
 	bool earlier; /* it is an earlier start of a job: only its findings are shown */
+	bool again;   /* earlier starts of its job follow */
 	size_t flights;
 	bool cut;  /* a box could not be read to its end */
 	enum rw_severity worst;
@@ -183,7 +184,7 @@ static void print_text(struct report *report)
 	else
 		run_head_print_job(stdout, report->replay, width);
 	if (print_findings(report) == 0)
-		puts("\nno finding");
+		puts(report->again && !report->earlier ? "\nno finding in this start; the earlier ones follow below" : "\nno finding");
 	if (report->earlier)
 		return;
 	putchar('\n');
@@ -253,13 +254,14 @@ static int report_runs(struct report *report, struct boxes *boxes)
 	size_t runs = box_choice_runs(&report->options->choice, boxes);
 	int status = COMMAND_DONE;
 
+	report->again = !report->options->choice.all && box_runs_earlier(boxes, 0) != 0;
 	for (size_t run = 0; run < runs; run++) {
 		if (run && !report->options->json)
 			putchar('\n');
 		if (report_run(report, boxes, run) != 0)
 			status = COMMAND_FAILED;
 	}
-	if (!report->options->choice.all && status == COMMAND_DONE)
+	if (report->again && status == COMMAND_DONE)
 		status = report_earlier(report, boxes);
 	return status;
 }

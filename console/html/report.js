@@ -188,10 +188,12 @@ function start() {
 	redraw();
 	let before = innerWidth;
 	addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; redraw(); } });
-	/* Paper is white, and narrower than most screens: what is drawn is drawn for its width, not squeezed into it. */
-	let theme;
-	addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; main.style.width = PAPER; setTheme("light"); });
-	addEventListener("afterprint", () => { main.style.width = ""; setTheme(theme); });
+	/* Paper is white, and narrower than most screens: what is drawn is drawn for its width, not squeezed into it. Nobody can open
+	 * there what the page stands on. */
+	const stands = document.querySelector("#foot details");
+	let theme, open;
+	addEventListener("beforeprint", () => { [theme, open] = [document.documentElement.dataset.theme, stands.open]; stands.open = true; main.style.width = PAPER; setTheme("light"); });
+	addEventListener("afterprint", () => { stands.open = open; main.style.width = ""; setTheme(theme); });
 	document.documentElement.dataset.ready = "";
 }
 

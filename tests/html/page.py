@@ -336,6 +336,10 @@ def check_themes(page, path):
     check(page.run(f"{wide} <= 700 && document.querySelector('#ranks canvas').width <= 1400 && document.documentElement.dataset.theme === 'light'"), f"what is printed is drawn for paper: {page.run(wide)}")
     page.run("dispatchEvent(new Event('afterprint'))")
     check(page.run(wide) == before, "and then again for the screen")
+    page.run("document.documentElement.dataset.theme = 'dark'; dispatchEvent(new Event('beforeprint'))")
+    check(page.run("document.documentElement.dataset.theme === 'light' && document.querySelector('#foot details').open"), "paper is white and has what the page stands on")
+    page.run("dispatchEvent(new Event('afterprint'))")
+    check(page.run("document.documentElement.dataset.theme === 'dark' && !document.querySelector('#foot details').open"), "behind it all is as before")
 
 
 def check_without_finding(page, directory):

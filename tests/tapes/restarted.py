@@ -46,7 +46,7 @@ def main():
         boxes = pathlib.Path(scratch) / "again"
         text = report(boxes)
         head, _, earlier = text.stdout.partition("\nearlier ")
-        check("again, restart 1" in head and "no finding" in head, "the newest start comes first, and is well")
+        check("again, restart 1" in head and "\n\nno finding in this start; the earlier ones follow below\n\n" in head, "the newest start comes first, and is well")
         check("its first start (restart 0)" in earlier and "rank 6" in earlier and "GONE" in earlier, "why the first start ended is told behind it")
         check("8 of 8 left a black box: 0-7" in earlier, "with who was seen of it")
         check(text.stderr == "", f"nothing is left out: {text.stderr}")

@@ -61,6 +61,12 @@ static bool names_right(const json_t *finding, const struct scenario *scenario)
 	return true;
 }
 
+/* "No rank is late": where others use the CPUs as well, operations of the stand-in take longer, beside whatever fault is played. */
+static bool accuses_nobody(const json_t *finding)
+{
+	return !strcmp(text_of(finding, "kind"), "slowdown") && !strcmp(text_of(finding, "scope"), "job");
+}
+
 static bool has_values(const json_t *finding, const struct scenario *scenario)
 {
 	const json_t *values = json_object_get(finding, "values"), *first = json_object_get(values, "first_bad");
@@ -124,9 +130,11 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 
 	json_object_foreach(findings, id, finding)
 	{
-		if (!scenario->kind || !names_right(finding, scenario))
+		bool names = names_right(finding, scenario);
+
+		if (!scenario->kind || (!names && !accuses_nobody(finding)))
 			wrong = finding;
-		else if (is_expected(finding, scenario))
+		else if (names && is_expected(finding, scenario))
 			right = finding;
 		else
 			other = finding;

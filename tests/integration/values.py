@@ -46,10 +46,11 @@ def last_words(lines):
 
 def check_faulty(failures, name, scenario, events, lines):
     true = [(at_ns, finding) for at_ns, finding in loud(lines) if finding["kind"] == scenario["kind"]]
-    # That the rank's magnitudes leave the others' first is said, too, of the same rank.
+    # That the rank's magnitudes leave the others' first is said, too, of the same rank. Where others use the CPUs as well, operations of the
+    # stand-in take longer: that is true, and accuses nobody.
     false = [finding["text"] for _, finding in loud(lines)
-             if finding["kind"] not in (scenario["kind"], "drift") or
-             named(scenario) not in (None, finding["ranks"])]
+             if (finding["kind"], finding["scope"], finding["confidence"]) != ("slowdown", "job", "inconclusive") and
+             (finding["kind"] not in (scenario["kind"], "drift") or named(scenario) not in (None, finding["ranks"]))]
     failures.check(not false, f"no false alarm {false or ''}", always=True)
     if not failures.check(true, "the fault was found"):
         return

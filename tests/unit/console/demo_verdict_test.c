@@ -58,6 +58,17 @@ Test(demo_verdict, any_other_rank_is_wrong_even_beside_the_right_one)
 	expect_verdict(&io, FINDING("a", "warning", "[0,1]", "io"), false, "in ranks 0,1: wrong");
 }
 
+Test(demo_verdict, operations_that_take_longer_for_everybody_accuse_nobody)
+{
+	static const char slower[] = "{\"id\":\"b\",\"severity\":\"warning\",\"kind\":\"slowdown\",\"scope\":\"job\",\"ranks\":[0,1]}\n";
+	char both[512];
+
+	snprintf(both, sizeof(both), FINDING("a", "warning", "[0]", "io") "%s", slower);
+	expect_verdict(&io, both, true, "straggler, io, in rank 0: right");
+	expect_verdict(&io, slower, false, "slowdown");
+	expect_verdict(&healthy, slower, false, "wrong");
+}
+
 Test(demo_verdict, a_host_is_named_as_a_whole_or_wrongly)
 {
 	static const struct scenario host = { .name = "host", .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host" };

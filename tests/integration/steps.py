@@ -10,6 +10,7 @@ import sys
 import stage
 
 FIRST, FAULTY = 5000, 2
+STEP_MS = 150
 STEPS, FAULT_STEP = 48, 28  # behind the job's first 24, in which a rank is named only where little else happens
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_job.py")
@@ -18,7 +19,7 @@ GPU = {"RANKWATCH_GPU_TIME": "watermark"}
 
 
 def in_c(*arguments):
-    return stage.workload("--ranks", 4, "--steps", STEPS, "--step-ms", 150, "--fault", "gpu", "--fault-rank", FAULTY, "--fault-step", FAULT_STEP, *arguments)
+    return stage.workload("--ranks", 4, "--steps", STEPS, "--step-ms", STEP_MS, "--fault", "gpu", "--fault-rank", FAULTY, "--fault-step", FAULT_STEP, *arguments)
 
 
 def in_python():
@@ -78,12 +79,26 @@ def check_trace(failures, name, play, step):
     failures.check(none.wait(60) == 1 and "no rank was seen in this step" in none.err.text(), f"{name}: no step 3 is there", always=True)
 
 
+def pace(said):
+    """How many times as long as planned the steps before the fault took, by the job's own times; 1 where it printed none."""
+    times = next((json.loads(line).get("step_ms", []) for line in said.splitlines() if line.startswith('{"ranks"')), [])[:FAULT_STEP - 1]
+    return sum(times) / len(times) / STEP_MS if times else 1.0
+
+
+def pace_without_rankwatch():
+    with stage.Stage() as play:
+        job = play.start(*in_c(), **GPU)
+        job.wait(180)
+        return pace(job.out.text())
+
+
 def play(failures, name):
     command, options, variables, fault_step, marking, source = WAYS[name]
     with stage.Stage() as play:
         run = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", *command, **variables)
         status = run.wait(180)
         failures.check(status == 0, f"{name}: the job ends with {status}", always=True)
+        failures.pace = max(failures.pace, pace(f"{run.out.text()}\n{run.err.text()}"))
         begins = FIRST + fault_step - 1
         check_findings(failures, f"{name}, live", stragglers([line for _, line in run.out.json()]), begins)
         report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
@@ -97,7 +112,7 @@ def play(failures, name):
 
 
 def main():
-    failures = stage.Failures(on_time=True)
+    failures = stage.Failures(on_time=True, control=pace_without_rankwatch)
     for name in sys.argv[1:] or WAYS:
         play(failures, name)
     failures.end()

@@ -76,6 +76,14 @@ def holds_boxes(pid):
     return len({name for name in names if name.endswith(".rwbox")}) == 4
 
 
+def start_watched(failures, play, what):
+    """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`."""
+    job, ready = start(play)
+    pid = collector_pid(play) if ready else None
+    opened = failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), what)
+    return job, pid if opened else None
+
+
 def dies(failures):
     with stage.Stage() as play:
         job, ready = start(play)
@@ -103,9 +111,8 @@ def dies(failures):
 
 def terminated(failures):
     with stage.Stage() as play:
-        job, ready = start(play)
-        pid = collector_pid(play) if ready else None
-        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes"):
+        job, pid = start_watched(failures, play, "a collector has opened all boxes")
+        if not pid:
             return
         # As the end of a Slurm job does: the names are gone before the processes are.
         for box in play.boxes.rglob("*.rwbox"):
@@ -125,9 +132,8 @@ def terminated(failures):
 def cancelled(failures):
     """A scheduler signals the collector as well as the launcher and the job."""
     with stage.Stage() as play:
-        job, ready = start(play)
-        pid = collector_pid(play) if ready else None
-        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes of a job that is cancelled"):
+        job, pid = start_watched(failures, play, "a collector has opened all boxes of a job that is cancelled")
+        if not pid:
             return
         for process in play.pids():
             stage.kill(process, signal.SIGTERM)
@@ -158,9 +164,8 @@ def has_joined(play, old):
 def followed(failures):
     """The same; the collector is the first to end, and another one comes and finds nobody before the job has ended: what the first one saw is told."""
     with stage.Stage() as play:
-        job, ready = start(play)
-        pid = collector_pid(play) if ready else None
-        if not failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), "a collector has opened all boxes, which another one follows"):
+        job, pid = start_watched(failures, play, "a collector has opened all boxes, which another one follows")
+        if not pid:
             return
         stage.kill(launcher_of_ranks(play), signal.SIGSTOP)
         job.popen.send_signal(signal.SIGTERM)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "finding/finding_json.h"
+#include "tests/kept_text.h"
 
 enum { DIGITS = 6, WORDS = 1024 };
 
@@ -63,45 +64,22 @@ static uint64_t number_of(const char *text)
 	return number;
 }
 
-static void write_file(const char *directory, const char *name, const char *ending, const char *text)
+/* All that the numbers stand for: no part of the tree. */
+static void write_everything(const char *directory, const char *name, const char *text)
 {
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s%s", directory, name, ending);
+	snprintf(path, sizeof(path), "%s/%s.all", directory, name);
 	FILE *file = fopen(path, "we");
 	cr_assert(file, "%s", path);
 	fputs(text, file);
 	fclose(file);
 }
 
-static char *read_answers(const char *name)
-{
-	char path[4096], *text = NULL;
-	size_t room = 0;
-
-	snprintf(path, sizeof(path), "%s/%s.txt", ANSWERS, name);
-	FILE *file = fopen(path, "re");
-	cr_assert(file, "%s", path);
-	cr_assert_geq(getdelim(&text, &room, '\0', file), 0);
-	fclose(file);
-	return text;
-}
-
-static void expect_same(const char *name, const char *said, const char *before)
-{
-	size_t line = 1, at = 0, begin = 0;
-
-	for (; said[at] && said[at] == before[at]; at++)
-		if (said[at] == '\n')
-			line++, begin = at + 1;
-	cr_expect(said[at] == before[at], "answers/%s.txt:%zu says\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build analysis-answers", name, line, (int)strcspn(before + begin, "\n"), before + begin,
-		  (int)strcspn(said + begin, "\n"), said + begin);
-}
-
 /* Is it known already that something has changed? Where nobody wants to read everything, the jobs behind it need not be played. */
 static bool is_enough(const char *said, size_t length, const char *before)
 {
-	return !getenv("ANSWERS_SEEN") && !getenv("ANSWERS_WRITE") && strncmp(said, before, length);
+	return before && !getenv("ANSWERS_SEEN") && strncmp(said, before, length);
 }
 
 void kept_compare(const char *name, bool play_one(unsigned int number))
@@ -109,7 +87,7 @@ void kept_compare(const char *name, bool play_one(unsigned int number))
 	char *said = NULL, *all = NULL, *everything = NULL;
 	size_t length, room, most;
 	FILE *full = open_memstream(&everything, &most);
-	char *before = getenv("ANSWERS_WRITE") ? NULL : read_answers(name);
+	char *before = kept_text_read(ANSWERS, name);
 	bool more = true;
 
 	kept.answers = open_memstream(&said, &length);
@@ -128,11 +106,8 @@ void kept_compare(const char *name, bool play_one(unsigned int number))
 	fclose(kept.answers);
 	fclose(full);
 	if (getenv("ANSWERS_SEEN"))
-		write_file(getenv("ANSWERS_SEEN"), name, ".all", everything);
-	if (getenv("ANSWERS_WRITE"))
-		write_file(ANSWERS, name, ".txt", said);
-	if (before)
-		expect_same(name, said, before);
+		write_everything(getenv("ANSWERS_SEEN"), name, everything);
+	kept_text_compare(ANSWERS, name, said, "ninja -C build analysis-answers");
 	free(before);
 	free(said);
 	free(everything);

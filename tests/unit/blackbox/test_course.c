@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "blackbox/saved.h"
+#include "tests/kept_text.h"
 #include "tests/unit/blackbox/fixture.h"
 
 enum { BOXES = 10, LOOKS = 8, READS = 12, SLOTS = 300 };
@@ -270,24 +271,8 @@ static void look_at_copy(struct box_reader *reader)
 
 static void compare(const char *name)
 {
-	char path[4096], *kept = NULL;
-	size_t room = 0, line = 1, at = 0, first = 0;
-
 	fclose(out);
-	snprintf(path, sizeof(path), "%s/%s.txt", COURSES, name);
-	FILE *file = fopen(path, getenv("COURSES_WRITE") ? "w+e" : "re");
-	cr_assert(file, "%s", path);
-	if (getenv("COURSES_WRITE"))
-		fputs(text, file);
-	rewind(file);
-	cr_assert_geq(getdelim(&kept, &room, '\0', file), 0);
-	fclose(file);
-	for (; text[at] && text[at] == kept[at]; at++)
-		if (text[at] == '\n')
-			line++, first = at + 1;
-	cr_expect(text[at] == kept[at], "courses/%s.txt:%zu is\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build box-courses", name, line,
-		  (int)strcspn(kept + first, "\n"), kept + first, (int)strcspn(text + first, "\n"), text + first);
-	free(kept);
+	kept_text_compare(COURSES, name, text, "ninja -C build box-courses");
 	free(text);
 }
 

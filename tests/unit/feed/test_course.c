@@ -15,6 +15,7 @@
 
 #include "blackbox/gpu_memory.h"
 #include "feed/feed.h"
+#include "tests/kept_text.h"
 #include "tests/unit/blackbox/fixture.h"
 #include "tests/unit/feed/recording.h"
 
@@ -440,24 +441,8 @@ static void play_replay(uint32_t number)
 
 static void compare(const char *name)
 {
-	char path[4096], *kept = NULL;
-	size_t room = 0, line = 1, at = 0, first = 0;
-
 	fclose(out);
-	snprintf(path, sizeof(path), "%s/%s.txt", COURSES, name);
-	FILE *file = fopen(path, getenv("COURSES_WRITE") ? "w+e" : "re");
-	cr_assert(file, "%s", path);
-	if (getenv("COURSES_WRITE"))
-		fputs(text, file);
-	rewind(file);
-	cr_assert_geq(getdelim(&kept, &room, '\0', file), 0);
-	fclose(file);
-	for (; text[at] && text[at] == kept[at]; at++)
-		if (text[at] == '\n')
-			line++, first = at + 1;
-	cr_expect(text[at] == kept[at], "courses/%s.txt:%zu is\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build feed-courses", name, line,
-		  (int)strcspn(kept + first, "\n"), kept + first, (int)strcspn(text + first, "\n"), text + first);
-	free(kept);
+	kept_text_compare(COURSES, name, text, "ninja -C build feed-courses");
 	free(text);
 }
 

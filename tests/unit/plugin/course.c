@@ -10,6 +10,7 @@
 #include "plugin/drain/drain.h"
 #include "plugin/guest/clock.h"
 #include "tests/abi/player.h"
+#include "tests/kept_text.h"
 
 enum { SHOWN = RW_BOX_RING_MIN };
 
@@ -244,23 +245,7 @@ void course_pass(void)
 
 void course_compare(const char *name)
 {
-	char path[4096], *kept = NULL;
-	size_t room = 0, line = 1, at = 0, begin = 0;
-
 	fclose(course.out);
-	snprintf(path, sizeof(path), "%s/%s.txt", COURSES, name);
-	FILE *file = fopen(path, getenv("COURSES_WRITE") ? "w+e" : "re");
-	cr_assert(file, "%s", path);
-	if (getenv("COURSES_WRITE"))
-		fputs(course.text, file);
-	rewind(file);
-	cr_assert_geq(getdelim(&kept, &room, '\0', file), 0);
-	fclose(file);
-	for (; course.text[at] && course.text[at] == kept[at]; at++)
-		if (course.text[at] == '\n')
-			line++, begin = at + 1;
-	cr_expect(course.text[at] == kept[at], "courses/%s.txt:%zu is\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build plugin-courses", name, line,
-		  (int)strcspn(kept + begin, "\n"), kept + begin, (int)strcspn(course.text + begin, "\n"), course.text + begin);
-	free(kept);
+	kept_text_compare(COURSES, name, course.text, "ninja -C build plugin-courses");
 	free(course.text);
 }

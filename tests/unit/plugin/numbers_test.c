@@ -12,6 +12,7 @@
 #include "plugin/cost/budget.h"
 #include "plugin/cost/scan_share.h"
 #include "plugin/guest/config.h"
+#include "tests/kept_text.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -31,24 +32,8 @@ static uint32_t draw(uint32_t below)
 /* With courses/NAME.txt, or writes that. */
 static void compare(const char *name)
 {
-	char path[4096], *kept = NULL;
-	size_t room = 0, line = 1, at = 0, first = 0;
-
 	fclose(out);
-	snprintf(path, sizeof(path), "%s/%s.txt", COURSES, name);
-	FILE *file = fopen(path, getenv("COURSES_WRITE") ? "w+e" : "re");
-	cr_assert(file, "%s", path);
-	if (getenv("COURSES_WRITE"))
-		fputs(text, file);
-	rewind(file);
-	cr_assert_geq(getdelim(&kept, &room, '\0', file), 0);
-	fclose(file);
-	for (; text[at] && text[at] == kept[at]; at++)
-		if (text[at] == '\n')
-			line++, first = at + 1;
-	cr_expect(text[at] == kept[at], "courses/%s.txt:%zu is\n%.*s\nand now it is\n%.*s\nIf that is meant: ninja -C build plugin-courses", name, line,
-		  (int)strcspn(kept + first, "\n"), kept + first, (int)strcspn(text + first, "\n"), text + first);
-	free(kept);
+	kept_text_compare(COURSES, name, text, "ninja -C build plugin-courses");
 	free(text);
 }
 

@@ -126,16 +126,29 @@ static bool is_likely(const struct analysis *analysis, const struct process *pro
 	return cause->inferred || sampled_sleep || forgotten || losses_in(&analysis->losses, rank->windows, count);
 }
 
-static void tell_cause(const struct analysis *analysis, const struct account_rank *rank, const struct process *process,
+/* The finding about this rank, where there is one, has looked at its lateness while that was new: what is shown beside it says the same. */
+static bool take_cause(const struct analysis *analysis, uint32_t rank, struct analysis_loss *loss)
+{
+	const struct record *record = findings_latest(&analysis->findings, RW_KIND_STRAGGLER, rank);
+	const struct rw_finding *finding = record ? &record->finding : NULL;
+
+	if (!finding || !finding->cause.present || finding->cause.class_ == RW_CAUSE_UNKNOWN)
+		return false;
+	loss->cause_class = finding->cause.class_;
+	loss->likely = finding->confidence != RW_CERTAIN;
+	snprintf(loss->cause, sizeof(loss->cause), "%s", finding->cause.text);
+	snprintf(loss->path, sizeof(loss->path), "%s", finding->cause.path ? finding->cause.path : "");
+	return true;
+}
+
+/* Else what is still known of its latest long waits. */
+static void find_cause(const struct analysis *analysis, const struct account_rank *rank, const struct process *process,
 		       struct analysis_loss *loss)
 {
 	uint32_t count = rank->window_count < CAUSE_WINDOWS ? rank->window_count : CAUSE_WINDOWS;
 	struct cause cause;
 
-	loss->by = !rank->host_ns && !rank->device_ns ? RW_LATE_NONE
-		   : rank->host_ns >= rank->device_ns ? RW_LATE_HOST
-						      : RW_LATE_DEVICE;
-	if (!count || loss->by != RW_LATE_HOST)
+	if (!count)
 		return;
 	cause_find(&analysis->intern, process, rank->window_tid, rank->windows, count, &cause);
 	if (cause.class_ == RW_CAUSE_UNKNOWN)
@@ -144,6 +157,13 @@ static void tell_cause(const struct analysis *analysis, const struct account_ran
 	loss->likely = is_likely(analysis, process, rank, count, &cause);
 	cause_text(loss->cause, sizeof(loss->cause), &cause, process);
 	snprintf(loss->path, sizeof(loss->path), "%s", intern_text(&analysis->intern, cause.path));
+}
+
+static enum rw_late_kind late_by(const struct account_rank *rank)
+{
+	if (!rank->host_ns && !rank->device_ns)
+		return RW_LATE_NONE;
+	return rank->host_ns >= rank->device_ns ? RW_LATE_HOST : RW_LATE_DEVICE;
 }
 
 static void tell_loss(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)
@@ -162,7 +182,9 @@ static void tell_loss(const struct analysis *analysis, const struct share *share
 	loss->of_steps = account_steps(account);
 	if (loss->steps)
 		loss->step_ms = (double)rank->waited_ns / (double)others / (double)loss->steps / 1e6;
-	tell_cause(analysis, rank, who->process, loss);
+	loss->by = late_by(rank);
+	if (loss->by == RW_LATE_HOST && !take_cause(analysis, share->rank, loss))
+		find_cause(analysis, rank, who->process, loss);
 }
 
 static void sum_up(const struct account *account, struct analysis_account *told, double *all_ns)

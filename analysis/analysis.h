@@ -314,9 +314,9 @@ struct analysis_loss {
 	uint64_t steps, of_steps; /* it was late in `steps` of `of_steps` steps; 0 not known */
 	double step_ms;	/* lateness in each of these steps, on average */
 	enum rw_late_kind by; /* whether its host or its device was late; none: not known */
-	enum rw_cause_class cause_class; /* where its host was late: the cause in the last of these steps */
+	enum rw_cause_class cause_class; /* where its host was late: the cause that the finding about it shows; without one, that in the last of these steps */
 	char cause[96], path[256]; /* "fsync(2)"; "" not known */
-	bool likely;               /* the cause was inferred, or is what is left of its evidence: in a finding, it would be `likely` */
+	bool likely;               /* the finding is not `certain`; without one: the cause was inferred, or is what is left of its evidence */
 };
 
 enum { ANALYSIS_LOSSES = 3 };

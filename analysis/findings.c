@@ -228,6 +228,14 @@ const struct record *findings_open(const struct findings *findings, enum rw_kind
 	return at >= 0 ? findings->records[at] : NULL;
 }
 
+const struct record *findings_latest(const struct findings *findings, enum rw_kind kind, uint32_t subject)
+{
+	for (uint32_t i = findings->count; i--;)
+		if (findings->records[i]->finding.kind == kind && findings->records[i]->subject == subject)
+			return findings->records[i];
+	return NULL;
+}
+
 static uint32_t count_ended(const struct job *job)
 {
 	uint32_t count = 0;

@@ -27,6 +27,8 @@ void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subje
 void findings_close_all(struct findings *findings, uint64_t now_ns);
 /* The open finding of that kind and subject; NULL when none is open. */
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject);
+/* The one that was opened last of that kind and subject, which may be closed; NULL when none is remembered. */
+const struct record *findings_latest(const struct findings *findings, enum rw_kind kind, uint32_t subject);
 /* Updates findings whose incident has grown, because a consequence was reported or ranks have ended. Call it last in a tick. */
 void findings_tick(struct findings *findings, uint64_t now_ns);
 void findings_replay_open(struct findings *findings, uint64_t now_ns);

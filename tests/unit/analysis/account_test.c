@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "analysis/evidence.h"
 #include "adding_up.h"
 #include "played.h"
 #include "seeds.h"
@@ -97,6 +98,29 @@ Test(account, says_that_a_cause_is_only_likely)
 		cr_expect(told.losses[0].likely, "%zu: %s", i, told.losses[0].cause);
 		end(&run);
 	}
+}
+
+/* The finding saw the reason while it was new. That its evidence has been overwritten since then makes it no less sure, here or there. */
+Test(account, says_the_same_cause_as_the_finding_and_as_surely)
+{
+	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 400, .evidence = EVIDENCE_FSYNC };
+	struct played run = play(&job);
+
+	cr_assert_gt(run.count, 0);
+	cr_expect_eq(run.findings[0].kind, RW_KIND_STRAGGLER);
+	cr_expect_eq(run.findings[0].confidence, RW_CERTAIN);
+	for (uint64_t i = 0; i < EVIDENCE_ROOM; i++) {
+		const struct analysis_wait wait = { .process = 103, .level = RW_LEVEL_EBPF, .tid = 9000, .start_ns = UINT64_C(900000000000) + i * 10,
+						    .end_ns = UINT64_C(900000000005) + i * 10, .system_call = -1, .fd = -1, .state = 'S', .thread = "worker" };
+		cr_assert_eq(analysis_add_wait(run.analysis, &wait), 0);
+	}
+	struct analysis_account told = account_of(&run);
+	cr_assert_eq(told.loss_count, 1);
+	cr_expect_str_eq(told.losses[0].cause, "fsync(2)");
+	cr_expect_str_eq(told.losses[0].path, "/slow/events.out.tfevents.0");
+	cr_expect_not(told.losses[0].likely);
+	end(&run);
 }
 
 /* The other rank of its tensor parallel group comes as late to all others, and is a victim. */

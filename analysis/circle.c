@@ -141,6 +141,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	struct rw_finding *finding = &record->finding;
 	const struct instance *first = circle->links[0].standing->instance;
 	record->subject = SUBJECT;
+	finding->standing = RW_STANDING_CIRCLE;
 	finding->severity = severity;
 	finding->confidence = RW_INCONCLUSIVE;
 	finding->arrival = RW_ARRIVAL_GPU;

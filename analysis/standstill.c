@@ -150,6 +150,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	struct rw_finding *finding = &record->finding;
 	uint64_t waited_ns = now_ns - standing->since_ns;
 	record->subject = SUBJECT;
+	finding->standing = RW_STANDING_TOGETHER;
 	finding->severity = severity;
 	finding->confidence = RW_INCONCLUSIVE;
 	finding->arrival = shape->arrival;

@@ -19,6 +19,7 @@ static const char *const states[] = { "open", "update", "closed" };
 static const char *const severities[] = { "notice", "warning", "critical" };
 static const char *const confidences[] = { "certain", "likely", "inconclusive" };
 static const char *const scopes[] = { "rank", "host", "link", "stage", "job" };
+static const char *const standings[] = { NULL, "circle", "together" };
 static const char *const levels[] = { "none", "self", "proc", "root", "ebpf" };
 static const char *const arrivals[] = { "none", "host", "stamp", "gpu" };
 static const char *const late_kinds[] = { NULL, "host", "device", "transfer" };
@@ -366,6 +367,8 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 
 	if (tail)
 		json_object_set_new(tail, "incident", incident_value(finding, realtime_offset_ns));
+	if (tail && finding->standing)
+		json_object_set_new(tail, "standing", NAME(standings, finding->standing));
 	if (tail && finding->lost)
 		json_object_set_new(tail, "lost", json_integer((json_int_t)finding->lost));
 	return append_keys(head, tail);

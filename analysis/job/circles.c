@@ -203,6 +203,7 @@ struct record *circles_record(const struct world *world, const struct circles_fo
 	}
 	struct rw_finding *finding = &record->finding;
 	record->subject = TOLD_CIRCLE;
+	finding->standing = RW_STANDING_CIRCLE;
 	finding->severity = RW_WARNING;
 	finding->confidence = RW_INCONCLUSIVE;
 	finding->arrival = first->flight->flags & RW_MESSAGE_BY_HOST ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;

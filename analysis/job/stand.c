@@ -403,6 +403,7 @@ static void tell_standstill(struct look *look)
 	if (!record)
 		return;
 	record->subject = TOLD_COMM | oldest->comm->index;
+	record->finding.standing = RW_STANDING_TOGETHER;
 	record->finding.severity = RW_WARNING;
 	record->finding.confidence = RW_INCONCLUSIVE;
 	record->finding.operation.phase = RW_PHASE_RUNNING;

@@ -7,13 +7,11 @@ const HOW_SURE = {
 };
 
 /* Of hangs that name nobody: who waits stands in the text, and is not to be taken for who is to blame. */
-function nobody(finding) {
-	return / wait for each other\b/.test(finding.text || "") ? "Ranks wait for each other" : / no rank is missing\b/.test(finding.text || "") ? "No rank is missing" : "Hang";
-}
+const STANDING = { circle: "Ranks wait for each other", together: "No rank is missing" };
 
 /* "rank 4 (host a, pid 1) has not joined…" → ["Rank 4", "has not joined…"] */
 function headline(finding) {
-	if (finding.kind === "hang" && finding.scope === "job" && !(finding.ranks || []).length) return [nobody(finding), finding.text];
+	if (finding.standing) return [STANDING[finding.standing] || "Hang", finding.text];
 	const found = /^(host \S+?|ranks? [\d,\-… ()a-z]*?\d)(?: \([^)]*\))?:? (.*)$/s.exec(finding.text || "");
 	if (found && found[1].length < 28) return [found[1][0].toUpperCase() + found[1].slice(1), found[2]];
 	const ranks = finding.ranks || [];

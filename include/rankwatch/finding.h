@@ -38,6 +38,12 @@ enum rw_cause_class {
 	RW_CAUSE_PROCESS, /* waits for a child process to end */
 	RW_CAUSE_COUNT,
 };
+/* How ranks stand, of a hang that names none of them. */
+enum rw_standing {
+	RW_STANDING_NONE,       /* the finding is about something else */
+	RW_STANDING_CIRCLE,     /* they wait for each other, each in another operation */
+	RW_STANDING_TOGETHER,   /* all have reached one operation, and it does not end: no rank is missing */
+};
 /* How bad values got into a buffer. */
 enum rw_values_origin {
 	RW_ORIGIN_UNKNOWN, RW_ORIGIN_BORN, RW_ORIGIN_REDUCTION, RW_ORIGIN_RECEIVED, RW_ORIGIN_TRANSPORT,
@@ -109,6 +115,7 @@ struct rw_finding {
 	enum rw_confidence confidence;
 	enum rw_kind kind;
 	enum rw_scope scope;
+	enum rw_standing standing;
 	enum rw_level level;
 	enum rw_arrival arrival;
 	const int32_t *ranks; /* world ranks, ascending */

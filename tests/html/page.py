@@ -354,21 +354,22 @@ def check_without_finding(page, directory):
 
 
 HEADLINES = (
-    ("hang", "job", [], "ranks 0-7 have reached AllGather #65 on ~fsdp and it has not finished after 10.1 s: no rank is missing", "No rank is missing"),
-    ("hang", "job", [], "ranks 0,1 wait for each other: rank 0 in AllGather #3 on a for rank 1, rank 1 in AllGather #4 on b for rank 0; for 5.00 s", "Ranks wait for each other"),
-    ("straggler", "host", [4, 5], "host a (ranks 4,5) makes every step 74 ms longer", "Host a"),
-    ("straggler", "host", [], "host gpu-a.b3 makes every step 74 ms longer", "Host gpu-a.b3"),
-    ("gone", "host", [0, 1], "host node-0 (ranks 0,1) fell silent: ranks 2,3 wait for it", "Host node-0"),
-    ("hang", "rank", [4], "rank 4 (host a, pid 1) has not joined AllGather #3", "Rank 4"),
-    ("slowdown", "job", list(range(8)), "transfers on ~fsdp take 356 ms a step instead of 103 ms, since step 8; no rank is late", "Slowdown"),
+    ("hang", "job", [], "together", "ranks 0-7 have reached AllGather #65 on ~fsdp and it has not finished after 10.1 s: no rank is missing", "No rank is missing"),
+    ("hang", "job", [], "circle", "ranks 0,1 wait for each other: rank 0 in AllGather #3 on a for rank 1, rank 1 in AllGather #4 on b for rank 0; for 5.00 s", "Ranks wait for each other"),
+    ("hang", "job", [], "a word of later", "ranks 0,1 do something", "Hang"),
+    ("straggler", "host", [4, 5], None, "host a (ranks 4,5) makes every step 74 ms longer", "Host a"),
+    ("straggler", "host", [], None, "host gpu-a.b3 makes every step 74 ms longer", "Host gpu-a.b3"),
+    ("gone", "host", [0, 1], None, "host node-0 (ranks 0,1) fell silent: ranks 2,3 wait for it", "Host node-0"),
+    ("hang", "rank", [4], None, "rank 4 (host a, pid 1) has not joined AllGather #3", "Rank 4"),
+    ("slowdown", "job", list(range(8)), None, "transfers on ~fsdp take 356 ms a step instead of 103 ms, since step 8; no rank is late", "Slowdown"),
 )
 
 
 def check_headlines(page, path):
     """Who is named in large letters, where it is a host, or nobody."""
     show(page, path)
-    for kind, scope, ranks, text, said in HEADLINES:
-        finding = json.dumps({"kind": kind, "scope": scope, "ranks": ranks, "text": text})
+    for kind, scope, ranks, standing, text, said in HEADLINES:
+        finding = json.dumps({"kind": kind, "scope": scope, "ranks": ranks, "standing": standing, "text": text})
         found = page.run(f"headline({finding})[0]")
         check(found == said, f"{said}: {found}")
         shown = page.run(f"evidenceOf(Object.assign({finding}, {{ evidence: [{{ source: 'x', ms: null, what: 'y' }}], where: [] }})).textContent")

@@ -74,6 +74,7 @@ static void check_circle(const char *text)
 
 	cr_expect_eq(finding->kind, RW_KIND_HANG);
 	cr_expect_eq(finding->scope, RW_SCOPE_JOB);
+	cr_expect_eq(finding->standing, RW_STANDING_CIRCLE);
 	cr_expect_eq(finding->rank_count, 0);
 	cr_expect_eq(finding->confidence, RW_INCONCLUSIVE);
 	cr_expect(strstr(finding->text, text), "%s", finding->text);

@@ -179,6 +179,7 @@ Test(connect, a_slow_connection_of_all_is_noted_and_told_when_it_takes_too_long)
 	const struct small_job_finding *finding = small_job_last(&job);
 	cr_expect_eq(finding->kind, RW_KIND_HANG);
 	cr_expect_eq(finding->scope, RW_SCOPE_JOB);
+	cr_expect_eq(finding->standing, RW_STANDING_TOGETHER);
 	cr_expect_eq(finding->rank_count, 0);
 	cr_expect_eq(finding->severity, RW_NOTICE);
 	cr_expect_eq(finding->confidence, RW_INCONCLUSIVE);

@@ -568,6 +568,7 @@ static void expect_circle(const struct many_hosts_result *result, size_t ranks, 
 
 	cr_assert_not_null(found);
 	cr_expect_eq(found->scope, RW_SCOPE_JOB, "%s", found->text);
+	cr_expect_eq(found->standing, RW_STANDING_CIRCLE, "%s", found->text);
 	cr_expect_eq(found->confidence, RW_INCONCLUSIVE, "%s", found->text);
 	cr_expect_eq(found->rank_count, 0, "%s", found->text);
 	cr_expect_eq(found->waiting_count, ranks, "%s", found->text);
@@ -636,6 +637,7 @@ Test(job_half, names_nobody_where_all_have_come)
 	const struct many_hosts_finding *found = many_hosts_find(&result, RW_KIND_HANG, true);
 	cr_assert_not_null(found);
 	cr_expect_eq(found->scope, RW_SCOPE_JOB);
+	cr_expect_eq(found->standing, RW_STANDING_TOGETHER);
 	cr_expect_eq(found->rank_count, 0);
 	cr_expect_eq(found->waiting_count, 8);
 }

@@ -224,6 +224,7 @@ static void keep(const struct many *many, const struct rw_finding *finding, stru
 		.state = finding->state,
 		.kind = finding->kind,
 		.scope = finding->scope,
+		.standing = finding->standing,
 		.severity = finding->severity,
 		.confidence = finding->confidence,
 		.late_kind = finding->late.kind,

@@ -102,6 +102,7 @@ struct many_hosts_finding {
 	enum rw_finding_state state;
 	enum rw_kind kind;
 	enum rw_scope scope;
+	enum rw_standing standing;
 	enum rw_severity severity;
 	enum rw_confidence confidence;
 	enum rw_late_kind late_kind;

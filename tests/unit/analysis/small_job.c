@@ -16,6 +16,7 @@ static void emit(void *argument, const struct rw_finding *finding)
 		.confidence = finding->confidence,
 		.kind = finding->kind,
 		.scope = finding->scope,
+		.standing = finding->standing,
 		.class_ = finding->cause.class_,
 		.rank_count = finding->rank_count,
 		.evidence_count = finding->evidence_count,

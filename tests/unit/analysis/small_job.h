@@ -15,6 +15,7 @@ struct small_job_finding {
 	enum rw_confidence confidence;
 	enum rw_kind kind;
 	enum rw_scope scope;
+	enum rw_standing standing;
 	enum rw_cause_class class_;
 	size_t rank_count, evidence_count;
 	int rank; /* the first */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "finding/finding_json.h"
 #include "findings.h"
@@ -96,6 +97,22 @@ Test(finding_json, what_is_a_lower_bound_and_what_is_spread_out_says_so)
 	cr_expect(json_is_true(json_object_get(late, "at_least")));
 	cr_expect(json_is_true(json_object_get(late, "spread_out")));
 	json_decref(json);
+}
+
+Test(finding_json, how_ranks_stand_that_nobody_is_named_for_is_one_word)
+{
+	static const char *const words[] = { NULL, "circle", "together" };
+
+	for (int standing = RW_STANDING_NONE; standing <= RW_STANDING_TOGETHER; standing++) {
+		struct rw_finding finding = straggler();
+
+		finding.standing = standing;
+		json_t *json = finding_to_json(&finding, OFFSET_NS);
+		const char *word = json_string_value(json_object_get(json, "standing"));
+
+		cr_expect(words[standing] ? word && !strcmp(word, words[standing]) : !word, "%d: %s", standing, word ? word : "none");
+		json_decref(json);
+	}
 }
 
 Test(finding_json, absent_parts_are_null_and_empty_lists_stay_lists)

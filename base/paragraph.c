@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/paragraph.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,35 @@ static int columns(const char *text, size_t length)
 	return count;
 }
 
+/* "98 %", "1.26 s;": does a unit begin here? */
+static bool is_unit(const char *text)
+{
+	static const char *const units[] = { "%", "ns", "µs", "ms", "s", "min", "h", "days", "bytes", "KiB", "MiB", "GiB", "TiB", "MHz", "W", "C" };
+	size_t length = strcspn(text, " ,;:.)");
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strlen(units[i]) == length && !strncmp(text, units[i], length))
+			return true;
+	return false;
+}
+
+/* What stays in one line from here on: a word, and with a figure its unit. */
+static size_t piece(const char *text)
+{
+	size_t length = strcspn(text, " ");
+
+	if (length && text[length] && isdigit((unsigned char)text[length - 1]) && is_unit(text + length + 1))
+		length += 1 + strcspn(text + length + 1, " ");
+	return length;
+}
+
 void paragraph_print(FILE *out, const char *text, int column, int indent, int width)
 {
 	char *escaped = foreign_text(text);
 	bool begun = false;
 
 	for (const char *word = escaped ? escaped : "(no memory)"; *word;) {
-		size_t length = strcspn(word, " ");
+		size_t length = piece(word);
 		int wide = columns(word, length);
 
 		if (begun && column + 1 + wide > width) {

@@ -45,3 +45,12 @@ Test(paragraph, counts_characters_and_not_bytes)
 {
 	expect_paragraph("ääää ääää\n", "ääää ääää", 0, 2, 9);
 }
+
+Test(paragraph, keeps_a_figure_and_its_unit_together)
+{
+	expect_paragraph("it waits\n  98 % here\n", "it waits 98 % here", 0, 2, 12);
+	expect_paragraph("late by\n  1.26 s;\n  then\n", "late by 1.26 s; then", 0, 2, 9);
+	expect_paragraph("rank 3\n  stands\n", "rank 3 stands", 0, 2, 9);
+	expect_paragraph("no 3\n  %d\n", "no 3 %d", 0, 2, 5);
+	expect_paragraph("all 1.26\n", "all 1.26", 0, 2, 9);
+}

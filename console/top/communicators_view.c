@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "console/top/communicator_label.h"
 #include "console/top/view.h"
 #include "finding/rank_list.h"
 
-enum { NAME_AT = 1, NAME = 17, SIZE_AT = 19, SIZE = 8, CALLS = 13, LIST = 128 };
+enum { NAME_AT = 1, NAME = 17, SIZE_AT = 19, SIZE = 8, CALLS = 13, LIST = 128, LIST_MIN = 32, COUNTS = 40 /* columns behind a list */ };
 
 static int size_text(char *text, size_t size, const struct model_communicator *communicator)
 {
@@ -88,17 +89,6 @@ static void draw_row(struct view_drawing *drawing, int row, int at, const struct
 	draw_missing(drawing, row, at + CALLS + 1, communicator);
 }
 
-static void describe_member(const struct model_member *member, uint64_t most, char *text, size_t size)
-{
-	if (member->calls == MODEL_CALLS_UNKNOWN)
-		snprintf(text, size, "%d: not known here", member->rank);
-	else if (member->calls < most)
-		snprintf(text, size, "%d: %llu (%llu behind)%s", member->rank, (unsigned long long)member->calls,
-			 (unsigned long long)(most - member->calls), member->captured ? " graph" : "");
-	else
-		snprintf(text, size, "%d: %llu%s", member->rank, (unsigned long long)member->calls, member->captured ? " graph" : "");
-}
-
 /* Of the chosen one in full. Returns the next row. */
 static int draw_flight(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
@@ -119,53 +109,73 @@ static int draw_flight(struct view_drawing *drawing, int row, const struct model
 	return row;
 }
 
-struct members {
-	int row, columns, place, room; /* how many are drawn, and how many can be */
-	uint64_t most;
-};
-
-enum { MEMBER = 26 };
-
-static void draw_member(struct view_drawing *drawing, struct members *members, enum canvas_style style, const char *text)
+/* Those that are furthest behind first; of whom it is not known last. */
+static int by_calls(const void *left, const void *right)
 {
-	canvas_cut(drawing->canvas, members->row + members->place / members->columns, 1 + members->place % members->columns * MEMBER,
-		   MEMBER - 1, style, text);
-	members->place++;
+	const struct model_member *a = left, *b = right;
+
+	if (a->calls != b->calls)
+		return a->calls < b->calls ? -1 : 1;
+	if (a->captured != b->captured)
+		return a->captured ? 1 : -1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* The last place says how many are left out. */
-static void draw_some(struct view_drawing *drawing, struct members *members, const struct model_communicator *communicator, bool behind)
+/* How many from the first on have called as many. */
+static size_t alike(const struct model_member *members, size_t count)
 {
-	char text[64];
+	size_t same = 1;
 
-	for (size_t i = 0; i < communicator->member_count && members->place < members->room; i++) {
-		const struct model_member *member = &communicator->members[i];
-		size_t left = communicator->member_count - (size_t)members->place;
-
-		if ((member->calls < members->most) != behind)
-			continue;
-		if (members->place == members->room - 1 && left > 1)
-			snprintf(text, sizeof(text), "and %zu more", left);
-		else
-			describe_member(member, members->most, text, sizeof(text));
-		draw_member(drawing, members, behind ? STYLE_WARN : STYLE_PLAIN, text);
-	}
+	while (same < count && members[same].calls == members->calls && members[same].captured == members->captured)
+		same++;
+	return same;
 }
 
-/* Each rank's count of calls; those that are behind stand first, because not all of a large one fit. */
+/* "3: 398 (2 behind)", "0-2,4-7: 400" */
+static void draw_alike(struct view_drawing *drawing, int row, const struct model_member *members, size_t count, uint64_t most)
+{
+	const uint64_t calls = members->calls;
+	char list[LIST], text[LIST + 64];
+	int32_t *ranks = malloc(count * sizeof(*ranks));
+	int room = drawing->canvas->width - COUNTS < LIST ? drawing->canvas->width - COUNTS : LIST;
+
+	for (size_t i = 0; ranks && i < count; i++)
+		ranks[i] = members[i].rank;
+	rank_list_text(list, room > LIST_MIN ? (size_t)room : LIST_MIN, ranks, ranks ? count : 0);
+	free(ranks);
+	if (calls == MODEL_CALLS_UNKNOWN)
+		snprintf(text, sizeof(text), "%s: not known here", list);
+	else if (calls < most)
+		snprintf(text, sizeof(text), "%s: %llu (%llu behind)%s", list, (unsigned long long)calls, (unsigned long long)(most - calls),
+			 members->captured ? " graph" : "");
+	else
+		snprintf(text, sizeof(text), "%s: %llu%s", list, (unsigned long long)calls, members->captured ? " graph" : "");
+	canvas_cut(drawing->canvas, row, NAME_AT, drawing->canvas->width - 1, calls < most ? STYLE_WARN : STYLE_PLAIN, text);
+}
+
+/* How many operations the ranks have called: a line for all that have called as many. The last line says how many are left out. */
 static void draw_members(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
-	struct members members = { .columns = drawing->canvas->width / MEMBER > 0 ? drawing->canvas->width / MEMBER : 1 };
-	uint64_t least;
+	size_t count = communicator->member_count;
+	struct model_member *members = malloc((count + 1) * sizeof(*members));
+	uint64_t least, most;
 
-	calls_of(communicator, &least, &members.most);
+	calls_of(communicator, &least, &most);
 	row = draw_flight(drawing, row, communicator);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD, "OPERATIONS CALLED, rank by rank");
-	members.row = row;
-	members.room = (drawing->bottom - row) * members.columns;
-	draw_some(drawing, &members, communicator, true);
-	draw_some(drawing, &members, communicator, false);
+	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD, "OPERATIONS CALLED, by each of these ranks");
+	if (members && count) {
+		memcpy(members, communicator->members, count * sizeof(*members));
+		qsort(members, count, sizeof(*members), by_calls);
+	}
+	for (size_t i = 0, same; members && i < count && row < drawing->bottom; i += same, row++) {
+		same = alike(&members[i], count - i);
+		if (row == drawing->bottom - 1 && i + same < count)
+			canvas_print(drawing->canvas, row, NAME_AT, STYLE_PLAIN, "and %zu more ranks", count - i);
+		else
+			draw_alike(drawing, row, &members[i], same, most);
+	}
+	free(members);
 }
 
 void communicators_draw(struct view_drawing *drawing)

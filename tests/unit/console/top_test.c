@@ -410,7 +410,7 @@ Test(top, communicators_of_one_name_are_told_apart_by_their_ranks)
 	cr_expect(shows("~tp (1,3) "), "%s", screen());
 	cr_expect(shows(" ~tp (0,2) "), "%s", screen());
 	cr_expect(shows(" ~fsdp "), "%s", screen());
-	cr_expect(shows(" 1: 1                      3: 1"), "%s", screen());
+	cr_expect(shows(" 1,3: 1\n"), "%s", screen());
 	view.kind = VIEW_VALUES;
 	draw(80, 24);
 	cr_expect(strstr(row_text(2), " ~tp (0,2) "), "%s", row_text(2));
@@ -420,12 +420,13 @@ Test(top, communicators_of_one_name_are_told_apart_by_their_ranks)
 	cr_expect(strstr(row_text(6), "     1"), "%s", row_text(6));
 }
 
-static void take_large_communicator(int ranks, int behind)
+/* Of 3000 calls rank r has `behind(r)` fewer. */
+static void take_large_communicator(int ranks, int (*behind)(int rank))
 {
 	json_t *members = json_array();
 
 	for (int i = 0; i < ranks; i++)
-		json_array_append_new(members, json_pack("{s:i, s:i}", "rank", i, "calls", i == behind ? 2990 : 3000));
+		json_array_append_new(members, json_pack("{s:i, s:i}", "rank", i, "calls", 3000 - behind(i)));
 	json_t *message = json_pack("{s:{s:f, s:[{s:i}], s:[{s:s, s:s, s:i, s:o}]}}", "snapshot", "unix_ms", NOW_MS, "ranks", "rank", 0,
 				    "communicators", "comm", "0x1", "name", "fsdp", "size", ranks, "members", members);
 
@@ -434,14 +435,28 @@ static void take_large_communicator(int ranks, int behind)
 	json_decref(message);
 }
 
+static int one_behind(int rank)
+{
+	return rank == 142 ? 10 : 0;
+}
+
+static int each_behind(int rank)
+{
+	return rank;
+}
+
 Test(top, of_a_large_communicator_its_size_is_whole_and_who_is_behind_stands_first)
 {
-	take_large_communicator(256, 142);
+	take_large_communicator(256, one_behind);
 	view.kind = VIEW_COMMUNICATORS;
 	draw(80, 24);
 	cr_expect(shows(" 256 of 256 2990 to 3000 "), "%s", screen());
-	cr_expect(shows("\n 142: 2990 (10 behind)     0: 3000 "), "%s", screen());
-	cr_expect(shows(" more\n"), "how many are left out is said: %s", screen());
+	cr_expect(shows("\n 142: 2990 (10 behind)\n 0-141,143-255: 3000\n"), "%s", screen());
+	model_free(&model);
+	take_large_communicator(256, each_behind);
+	draw(80, 24);
+	cr_expect(shows("\n 255: 2745 (255 behind)\n 254: 2746 (254 behind)\n"), "%s", screen());
+	cr_expect(shows("\n and 240 more ranks\n"), "how many are left out is said: %s", screen());
 }
 
 Test(top, of_a_rank_without_a_known_step_none_is_shown)

@@ -83,10 +83,14 @@ static const char *special(const struct cause *cause, const struct process *proc
 	return NULL;
 }
 
-/* A word PID becomes the number. */
-static void put_number(char *text, size_t room, const char *advice, int32_t pid)
+/* A word PID becomes the number. What takes a living process is for the next time where this one has ended. */
+static void put_number(char *text, size_t room, const char *advice, const struct process *process)
 {
+	int32_t pid = process->past ? 0 : process->pid;
 	size_t used = 0;
+
+	if (process->past && strstr(advice, "PID"))
+		used = (size_t)snprintf(text, room, "next time, while it runs: ");
 
 	for (const char *at = advice; *at && used + 12 < room;) {
 		if (pid > 0 && !strncmp(at, "PID", 3)) {
@@ -105,6 +109,5 @@ void advice_find(char *text, size_t room, const struct cause *cause, const struc
 
 	if (!chosen)
 		chosen = by_class[cause->class_];
-	put_number(text, room, chosen ? chosen : "inspect this rank's threads (py-spy dump --pid PID, gdb -p PID)",
-		   process->pid);
+	put_number(text, room, chosen ? chosen : "inspect this rank's threads (py-spy dump --pid PID, gdb -p PID)", process);
 }

@@ -28,6 +28,7 @@ struct analysis_process {
 	analysis_process_id id;
 	int32_t pid;		/* in the reader's pid namespace */
 	bool pid_unproven;      /* pid is from the box only: the writer could not be checked */
+	bool past;              /* post mortem: it runs no more, whatever its box says of it at first */
 	uint64_t start_time_ticks;
 	const struct rw_box_header *box; /* copied: host, job, ranks, devices, watchdog, environment (RANKWATCH_MESH) */
 };

@@ -97,6 +97,7 @@ int job_add_process(struct job *job, const struct analysis_process *described)
 	process->pid = described->pid;
 	bool as_kernel = described->box->pid_namespace == first_pid_namespace && !described->pid_unproven;
 	process->kernel_pid = as_kernel ? described->pid : 0;
+	process->past = described->past;
 	process->exit_status = -1;
 	process->of_job = job;
 	process->index = job->process_count;

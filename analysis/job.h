@@ -80,6 +80,7 @@ struct process {
 	struct rw_device devices[RW_BOX_DEVICES];
 	uint32_t devices_used; /* devices with a communicator */
 	enum analysis_life life;
+	bool past; /* it has ended before anybody read this: nothing that a living process takes is advised, and its watchdog does not count */
 	int exit_status;
 	uint64_t life_ns;        /* when `life` last changed */
 	uint64_t left_ns;        /* it had ended by then, and nothing more will be learned of how; 0: not set */

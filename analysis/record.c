@@ -388,7 +388,7 @@ void record_set_watchdog(struct record *record, const struct process *process, b
 	finding->watchdog.timeout_ms = (double)timeout_ms;
 	finding->watchdog.from = record->watchdog_from;
 	finding->watchdog.longest_wait_ms = waited_ms;
-	finding->watchdog.left_ms = waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms : 0;
+	finding->watchdog.left_ms = process->past ? -1 : waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms : 0;
 }
 
 void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice)

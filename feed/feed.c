@@ -109,6 +109,12 @@ bool feed_is_due(struct feed *feed, uint64_t at_ns)
 	return false;
 }
 
+/* Of a copy it does not matter whether its process still runs: it shows the past. */
+static bool is_past(const struct feed *feed)
+{
+	return feed->life == BOX_ORPHANED || (feed->life != BOX_ALIVE && !feed_is_live(feed));
+}
+
 static void announce(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
@@ -120,6 +126,7 @@ static void announce(struct feed *feed)
 								    .id = feed->id,
 								    .pid = pid ? pid : (int32_t)header->pid,
 								    .pid_unproven = feed->has_writer && !pid,
+								    .past = is_past(feed),
 								    .start_time_ticks = header->start_time_ticks,
 								    .box = header,
 								}));

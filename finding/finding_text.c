@@ -119,7 +119,7 @@ static bool is_late(const json_t *finding)
 	return !is_stuck(finding) && !value_is(json_object_get(finding, "late"), "kind", "transfer");
 }
 
-/* 100 s (RANKWATCH_TIMEOUT): 88 s left */
+/* 100 s (RANKWATCH_TIMEOUT): 88 s left. Of a job that is over nothing is left. */
 static void write_watchdog(FILE *out, const json_t *finding)
 {
 	const json_t *watchdog = json_object_get(finding, "watchdog");
@@ -133,7 +133,7 @@ static void write_watchdog(FILE *out, const json_t *finding)
 	if (is_stuck(finding) && left >= 0 && !is_closed(finding))
 		fprintf(out, ": %.0f s left", left / 1000);
 	else if (longest >= 0)
-		fprintf(out, ": longest wait so far %.1f s", longest / 1000);
+		fprintf(out, left >= 0 ? ": longest wait so far %.1f s" : ": longest wait %.1f s", longest / 1000);
 	if (!is_stuck(finding))
 		forecast_text_print(out, ", ", json_object_get(watchdog, "reached"));
 }

@@ -976,6 +976,27 @@ Test(advice, names_the_process_in_its_commands)
 	}
 }
 
+/* Nobody can look at its threads any more, or resume it. */
+Test(advice, of_a_process_that_has_ended_is_for_the_next_time_where_it_takes_a_living_one)
+{
+	static const struct process past = { .pid = 4711, .past = true };
+	static const char *const commands[] = { "--pid", "--ppid", "-CONT", "-p" };
+	char text[160];
+
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++) {
+		const struct cause cause = { .class_ = (enum rw_cause_class)class_ };
+		bool living = false;
+
+		advice_find(text, sizeof(text), &cause, &past);
+		for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+			living |= strstr(text, commands[i]) != NULL;
+		cr_expect_not(strstr(text, "4711"), "%s", text);
+		cr_expect_eq(strstr(text, "next time, while it runs: ") == text, living, "%s", text);
+	}
+	advice_find(text, sizeof(text), &(struct cause){ .class_ = RW_CAUSE_SLEEP }, &past);
+	cr_expect_str_eq(text, "next time, while it runs: find the sleep in its code (py-spy dump --pid PID): time.sleep, a retry, a loop that polls");
+}
+
 Test(advice, of_a_rank_that_collects_garbage_is_to_do_it_with_the_others)
 {
 	const struct cause collecting = { .class_ = RW_CAUSE_RUNNING, .python = { .looks = 4, .collecting = 3 } };

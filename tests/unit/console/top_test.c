@@ -680,7 +680,7 @@ Test(top, what_all_nodes_do_not_tell_is_said)
 	cr_expect(shows("not known here"), "%s", screen());
 	keys("3");
 	draw(80, 24);
-	cr_expect(shows("0: not known here"), "%s", screen());
+	cr_expect(shows("0,1: not known here"), "%s", screen());
 	keys("4");
 	take("{\"id\":2,\"rank\":{\"rank\":2,\"host\":\"host-b\",\"answer\":\"fsync(2) of /a\\nnvml: 1980 MHz\"}}");
 	draw(80, 24);

@@ -98,6 +98,26 @@ Test(replay, the_analysis_sees_an_operation_as_far_as_it_was)
 	}
 }
 
+/* Whoever reads this can do nothing with a process that has ended, nor by a box of which it is not known whether its process runs, as of a
+ * copy. A collector that cannot tell goes on as long as the box does. */
+Test(replay, a_process_that_is_not_seen_to_run_is_told_as_past)
+{
+	struct box_writer writer;
+
+	create(&writer);
+	replay(feed_of(&writer, 1), NULL);
+	cr_expect(recording_find(&analysis, RECORDED_PROCESS, 0)->process_told.past, "an orphan");
+	writer.header->boot_id[0] ^= 1; /* this one: a process does not see its own lock */
+	replay(feed_of(&writer, 2), NULL);
+	cr_expect(recording_find(&analysis, RECORDED_PROCESS, 1)->process_told.past, "it is not known whether it runs");
+
+	struct feed *live = feed_of(&writer, 3);
+
+	cr_assert_eq(feed_poll(live, 2 * S), 0);
+	cr_expect_not(recording_find(&analysis, RECORDED_PROCESS, 2)->process_told.past, "nor here, but it goes on");
+	feed_free(live);
+}
+
 /* With the operations of its step, not with those before it, though it needs nothing more to be whole. */
 Test(replay, a_step_mark_is_passed_when_the_step_begins)
 {

@@ -697,6 +697,22 @@ Test(finding_text, of_a_hang_that_is_over_no_time_is_left)
 	free(text);
 }
 
+/* The job is over: nothing is left of any time, and no wait grows longer. */
+Test(finding_text, a_watchdog_of_the_past_has_no_time_left)
+{
+	for (int kind = RW_KIND_STRAGGLER; kind <= RW_KIND_HANG; kind++) {
+		struct rw_finding finding = straggler();
+
+		finding.kind = kind;
+		finding.watchdog.left_ms = -1;
+		char *text = printed(&finding);
+
+		cr_expect(strstr(text, "watchdog 100 s (RANKWATCH_TIMEOUT): longest wait 1.4 s\n"), "%s", text);
+		cr_expect_null(strstr(text, " left"), "%s", text);
+		free(text);
+	}
+}
+
 Test(finding_text, a_hang_whose_watchdog_nobody_knows_says_how_to_get_a_countdown)
 {
 	static const char tells[] = "  watchdog its time is not known: start the job with RANKWATCH_TIMEOUT=SECONDS for a countdown\n";

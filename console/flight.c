@@ -128,19 +128,19 @@ static void print_threads(FILE *out, const struct replay *replay, const struct r
 
 static void print_missing(FILE *out, const struct replay *replay, const struct analysis_flight *flight, int width)
 {
-	char list[LIST];
+	char list[LIST], who[LIST];
 
 	for (size_t i = 0; i < flight->missing_count && i < MISSING_SHOWN; i++) {
 		const struct replay_process *process = replay_find(replay, flight->missing[i]);
+		int used = snprintf(who, sizeof(who), "rank %d", flight->missing[i]);
 
-		fprintf(out, "    %-8srank %d", i ? "" : "missing", flight->missing[i]);
-		if (!process) {
-			fputc('\n', out);
-			continue;
-		}
-		foreign_line(out, " (host %.64s, pid %u), %s", replay_header(process)->host,
-			     replay_header(process)->pid, flight_life_text(process));
-		print_threads(out, replay, process, width);
+		if (process)
+			snprintf(who + used, sizeof(who) - (size_t)used, " (host %.64s, pid %u), %s", replay_header(process)->host,
+				 replay_header(process)->pid, flight_life_text(process));
+		fprintf(out, "    %-8s", i ? "" : "missing");
+		paragraph_print(out, who, COLUMN, COLUMN, width);
+		if (process)
+			print_threads(out, replay, process, width);
 	}
 	if (flight->missing_count > MISSING_SHOWN)
 		fprintf(out, "%*salso ranks %s\n", COLUMN, "",

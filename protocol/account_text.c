@@ -136,7 +136,7 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 			percent(account, "nobody"));
 	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told) {
 		print_label(out, before, label, "waited");
-		fputs("for each other in turn: no rank stands out\n", out);
+		fputs("in operations that ended for each other in turn: no rank stands out\n", out);
 	}
 	if (number(account, "transfer") >= large) {
 		print_label(out, before, label, "transfers");

@@ -284,7 +284,7 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 	} cases[] = {
 		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
 		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
-		  "  waited     for each other in turn: no rank stands out\n" },
+		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
 		  "  waited     10 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9, .left_out = true },

@@ -69,7 +69,7 @@ static void note_flight(void *argument, const struct analysis_flight *flight)
 	FILE *out = fmemopen(seen->text, sizeof(seen->text), "w");
 
 	seen->flights++;
-	flight_print(out, &replay, flight, 80);
+	flight_print(out, &replay, flight, 120);
 	fclose(out);
 	seen->json = flight_to_json(&replay, flight);
 }

@@ -111,10 +111,10 @@ void text_transfer(struct record *record, const char *what, double now_ms, doubl
 	struct rw_finding *finding = &record->finding;
 	bool seen = usual_ms > 0; /* transfers below the noise are not added up */
 	char now[32], usual[32], from[48];
-	snprintf(record->text, sizeof(record->text), "%s on %s take %s a step instead of %s%s%s%s; no rank is late",
+	snprintf(record->text, sizeof(record->text), "%s on %s take %s a step instead of %s%s%s%s%s; no rank is late",
 		 what, finding->operation.comm_name, duration(now, sizeof(now), now_ms), seen ? "" : "less than ",
 		 duration(usual, sizeof(usual), seen ? usual_ms : LATENESS_NOISE_NS / 1e6), seen ? "" : " each",
-		 since(from, sizeof(from), finding));
+		 since(from, sizeof(from), finding), finding->severity == RW_NOTICE ? ", and steps take hardly longer" : "");
 	snprintf(record->advice, sizeof(record->advice),
 		 "check the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
 	finding->advice = record->advice;

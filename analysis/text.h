@@ -15,7 +15,7 @@ void text_straggler(struct record *record);
 /* … by so much in a step; -1 not known. */
 void text_works_longer(struct record *record, double longer_ms);
 /* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late"; what: "transfers", or what else they may
- * be; usual_ms 0: each of them took less than what is measured */
+ * be; usual_ms 0: each of them took less than what is measured. A notice says that steps take hardly longer. */
 void text_transfer(struct record *record, const char *what, double now_ms, double usual_ms);
 /* One end of a link. */
 struct text_end {

@@ -127,8 +127,42 @@ static uint32_t sorted_costs(const struct transfer *transfer, uint64_t last, uin
 	return count;
 }
 
+/* Median duration of the steps from `first` to `last`, the latest of them; 0: too few are known. */
+static uint64_t usual_duration_ns(const struct pace *pace, uint64_t first, uint64_t last, uint32_t least)
+{
+	uint64_t durations[TRANSFER_BEFORE];
+	uint32_t count = 0;
+	for (uint64_t step = last; step && step >= first && step + TRANSFER_STEPS > last && count < TRANSFER_BEFORE; step--) {
+		durations[count] = pace_duration_ns(pace, step);
+		count += durations[count] != 0;
+	}
+	sort_u64(durations, count);
+	return count >= least ? durations[count / 2] : 0;
+}
+
+/* Operations that run beside computation can take longer, and steps as long as before. Where it is not certain what a step is, nobody knows. */
+static uint64_t longer_steps_ns(const struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace)
+{
+	uint64_t now_ns = usual_duration_ns(pace, transfer->since_step, transfer->judged, 1);
+	uint64_t more_ns = step_cost(transfer, transfer->judged) - transfer->usual_ns;
+	uint64_t longer_ns = now_ns > transfer->before_ns ? now_ns - transfer->before_ns : 0;
+	bool known = transfer->before_ns && now_ns && instance_told_step(&slowest->instance, transfer->since_step) >= 0;
+
+	return known && longer_ns < more_ns ? longer_ns : more_ns;
+}
+
+static void judge_cost(struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace, uint64_t step_ns)
+{
+	uint64_t limit_ns = suspect_limit_ns(step_ns);
+
+	transfer->lost_ns = longer_steps_ns(transfer, slowest, pace);
+	transfer->costs = transfer->lost_ns >= (transfer->costs ? (uint64_t)(TRANSFER_LOST_NOT * (double)limit_ns) : limit_ns);
+	if (transfer->costs) /* step by step, steps vary by more than this does: not every change of theirs is news */
+		transfer->lost_ns = step_cost(transfer, transfer->judged) - transfer->usual_ns;
+}
+
 /* Three steps in a row far beyond all that the steps before them took. */
-static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t first_step, uint64_t limit_ns)
+static void look_for_change(struct transfer *transfer, const struct pace *pace, uint64_t step, uint64_t first_step, uint64_t limit_ns)
 {
 	uint64_t costs[TRANSFER_BEFORE], least_ns = UINT64_MAX;
 	if (step < first_step + TRANSFER_IN_A_ROW)
@@ -145,6 +179,9 @@ static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t f
 		return;
 	transfer->usual_ns = usual_ns;
 	transfer->since_step = step - TRANSFER_IN_A_ROW + 1;
+	/* The first slow operation may belong to the end of the step before, as that is counted. */
+	transfer->before_ns = usual_duration_ns(pace, first_step, transfer->since_step - 2, TRANSFER_MIN);
+	transfer->costs = false;
 	transfer->clean = 0;
 	transfer->detail_ns = transfer->asked_ns = 0;
 	network_clear(&transfer->network);
@@ -153,7 +190,7 @@ static void look_for_change(struct transfer *transfer, uint64_t step, uint64_t f
 }
 
 /* One step after the other, each when the next has begun. */
-static void judge_steps(struct transfer *transfer, uint64_t first_step, uint64_t limit_ns)
+static void judge_steps(struct transfer *transfer, const struct pace *pace, uint64_t first_step, uint64_t limit_ns)
 {
 	uint64_t step = transfer->judged + 1;
 	if (step + TRANSFER_STEPS < transfer->newest)
@@ -161,7 +198,7 @@ static void judge_steps(struct transfer *transfer, uint64_t first_step, uint64_t
 	for (; step < transfer->newest; step++) {
 		bool slow = step_cost(transfer, step) >= transfer->usual_ns + limit_ns;
 		if (!transfer->since_step)
-			look_for_change(transfer, step, first_step, limit_ns);
+			look_for_change(transfer, pace, step, first_step, limit_ns);
 		else if (slow)
 			transfer->clean = 0;
 		else if (++transfer->clean >= TRANSFER_CLEAN)
@@ -184,6 +221,7 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	const struct transfer_slowest *slowest = slowest_judged(transfer);
 	if (!slowest || transfer->clean || (!transfer->open && has_other_explanation(analysis)))
 		return;
+	judge_cost(transfer, slowest, &analysis->stragglers.pace, step_ns);
 	struct record *record = transfer_record(analysis, transfer, slowest, step_cost(transfer, transfer->judged), step_ns);
 	if (!record)
 		return;
@@ -271,7 +309,7 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 		struct transfer *transfer = analysis->transfers.items[i];
 		bool new_step = transfer && transfer->judged + 1 < transfer->newest;
 		if (new_step)
-			judge_steps(transfer, analysis->stragglers.first_step, limit_of(step_ns));
+			judge_steps(transfer, &analysis->stragglers.pace, analysis->stragglers.first_step, limit_of(step_ns));
 		bool asks = transfer && is_to_ask(analysis, transfer, new_step);
 		if (asks)
 			look_for_link(analysis, transfer);

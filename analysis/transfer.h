@@ -29,6 +29,7 @@ enum {
 #define TRANSFER_COST_MIN_NS 20000000u
 #define TRANSFER_SHARE_MIN   0.05 /* of the step */
 #define TRANSFER_FACTOR      2    /* beyond the 95th percentile of the steps before */
+#define TRANSFER_LOST_NOT    0.5  /* of the least cost of a late rank (suspect_limit_ns()): a warning that costs less becomes a notice again */
 
 /* What a communicator's operations of one step took from the last arrival on. */
 struct transfer_step {
@@ -49,6 +50,9 @@ struct transfer {
 	struct transfer_slowest slowest[2];         /* by step % 2: of the newest step, which goes on, and of the one before */
 	uint64_t newest, judged; /* steps; 0 none */
 	uint64_t usual_ns;       /* per step before the change; frozen while slow */
+	uint64_t before_ns;      /* how long a step took then; 0 not known; likewise */
+	uint64_t lost_ns;        /* what transfers take longer; where steps are hardly longer, only that */
+	bool costs;              /* steps are longer by as much as of a late rank is reported */
 	uint64_t since_step;     /* 0 = not slow */
 	uint64_t decided_ns;
 	uint32_t clean;

@@ -25,15 +25,14 @@ static struct record *new_record(const struct analysis *analysis, const struct t
 	return record;
 }
 
-static void set_late(struct record *record, const struct transfer *transfer, const struct transfer_slowest *slowest, uint64_t more_ns,
-		     uint64_t step_ns)
+static void set_late(struct record *record, const struct transfer *transfer, const struct transfer_slowest *slowest, uint64_t step_ns)
 {
 	struct rw_finding *finding = &record->finding;
 	finding->late.present = true;
 	finding->late.kind = RW_LATE_TRANSFER;
 	finding->late.by_ms = (double)slowest->ns / 1e6;
-	finding->late.lost_ms_per_step = (double)more_ns / 1e6;
-	finding->late.lost_share = step_ns && more_ns < step_ns ? (double)more_ns / (double)step_ns : -1;
+	finding->late.lost_ms_per_step = (double)transfer->lost_ns / 1e6;
+	finding->late.lost_share = step_ns && transfer->lost_ns < step_ns ? (double)transfer->lost_ns / (double)step_ns : -1;
 	finding->late.since_step = instance_told_step(&slowest->instance, transfer->since_step);
 }
 
@@ -134,10 +133,10 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 		return NULL;
 	struct rw_finding *finding = &record->finding;
 	record->subject = communicator->index;
-	finding->severity = RW_WARNING;
+	finding->severity = transfer->costs ? RW_WARNING : RW_NOTICE;
 	finding->confidence = RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_GPU;
-	set_late(record, transfer, slowest, took_ns - transfer->usual_ns, step_ns);
+	set_late(record, transfer, slowest, step_ns);
 	if (answer->members)
 		set_cause(record, answer, answer->share * (double)took_ns / 1e6);
 	else if (communicator->hosts > 1)

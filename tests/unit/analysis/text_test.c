@@ -204,6 +204,10 @@ Test(text, a_slow_transfer_and_between_whom)
 {
 	record->finding.operation.comm_name = "~fsdp";
 	record->finding.late.since_step = 12;
+	record->finding.severity = RW_NOTICE;
+	text_transfer(record, "transfers", 520, 110);
+	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12, and steps take hardly longer; no rank is late");
+	record->finding.severity = RW_WARNING;
 	text_transfer(record, "transfers", 520, 110);
 	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late");
 	cr_expect_eq(record->finding.advice, record->advice);

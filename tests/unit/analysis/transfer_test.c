@@ -71,6 +71,47 @@ Test(transfer, closes_when_the_network_is_as_before)
 	end(&run);
 }
 
+/* Operations take longer, and what is beside them takes that much less: as if computation hid them. */
+static struct played play_hidden(int until)
+{
+	struct history_job job = two_hosts;
+
+	job.steps = 64;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
+	job.faults[1] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 1, .last_step = 19, .ms = 370 };
+	job.faults[2] = (struct history_fault){ .kind = FAULT_ALL, .first_step = until, .ms = 370 };
+	return play(&job);
+}
+
+Test(transfer, where_steps_take_hardly_longer_it_is_a_notice)
+{
+	struct played run = play_hidden(1000);
+
+	cr_assert_gt(run.count, 0);
+	for (size_t i = 0; i < run.count; i++) {
+		cr_expect_eq(run.findings[i].kind, RW_KIND_SLOWDOWN);
+		cr_expect_eq(run.findings[i].severity, RW_NOTICE, "%s", run.findings[i].text);
+		cr_expect_lt(run.findings[i].lost_ms, 20, "%f", run.findings[i].lost_ms);
+		cr_expect(strstr(run.findings[i].text, "since step 20, and steps take hardly longer; no rank is late"), "%s", run.findings[i].text);
+	}
+	end(&run);
+}
+
+Test(transfer, where_steps_become_longer_later_the_notice_becomes_a_warning)
+{
+	struct played run = play_hidden(28);
+
+	cr_assert_gt(run.count, 1);
+	cr_expect_eq(run.findings[0].severity, RW_NOTICE, "%s", run.findings[0].text);
+	const struct history_finding *last = &run.findings[run.count - 1];
+	cr_expect_eq(last->severity, RW_WARNING, "%s", last->text);
+	cr_expect(last->lost_ms > 300 && last->lost_ms < 430, "%f", last->lost_ms);
+	cr_expect(strstr(last->text, "since step 20; no rank is late"), "%s", last->text);
+	for (size_t i = 1; i < run.count; i++)
+		cr_expect_geq(run.findings[i].severity, run.findings[i - 1].severity, "once, and not back and forth");
+	end(&run);
+}
+
 Test(transfer, for_a_few_steps_it_is_no_finding)
 {
 	for (int hosts = 1; hosts <= 2; hosts++) {

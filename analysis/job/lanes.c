@@ -366,27 +366,33 @@ static bool is_apart(const struct lanes *lanes, const struct world *world, const
 	return lane_share(comm->lane, i, LANES_TOLD) >= SPREAD_USUAL || spread_is_exceeded(lanes, world, comm, i);
 }
 
-/* Named, acquitted, or neither. */
-static void decide(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint32_t i, uint64_t now_ns)
+static uint64_t late_now_ns(const struct lane *lane, uint32_t i)
 {
-	struct lane *lane = comm->lane;
-	struct suspect *suspect = &lane->watched.suspects[i];
-	uint64_t late_ns = suspect_blame(suspect, lane->number).late_ns;
+	return suspect_blame(&lane->watched.suspects[i], lane->number).late_ns;
+}
 
-	if (suspect->decided_ns) {
-		double least_ns = lane_least_share(lane, i) * LANES_WINDOW_NS;
-		lane->members[i].clean = (double)late_ns * 2 < least_ns ? lane->members[i].clean + 1 : 0;
-		if (lane->members[i].clean < STRAGGLER_CLEAN)
-			return;
-		suspect->decided_ns = 0;
-		suspect->open = false;
-		parts_forget(&lane->members[i].parts);
-		peers_forget(peers);
+static bool is_late(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint32_t i)
+{
+	const struct lane *lane = comm->lane;
+	const struct suspect *suspect = &lane->watched.suspects[i];
+
+	return suspect->step == lane->number && late_now_ns(lane, i) >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()) &&
+	       is_apart(lanes, world, comm, i);
+}
+
+/* Once it was in time for long enough. */
+static void acquit(struct lane *lane, struct peers *peers, uint32_t i)
+{
+	struct suspect *suspect = &lane->watched.suspects[i];
+	double least_ns = lane_least_share(lane, i) * LANES_WINDOW_NS;
+
+	lane->members[i].clean = (double)late_now_ns(lane, i) * 2 < least_ns ? lane->members[i].clean + 1 : 0;
+	if (lane->members[i].clean < STRAGGLER_CLEAN)
 		return;
-	}
-	if (suspect->step == lane->number && late_ns >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()) &&
-	    is_apart(lanes, world, comm, i))
-		suspect_it(lane, peers, i, false, now_ns);
+	suspect->decided_ns = 0;
+	suspect->open = false;
+	parts_forget(&lane->members[i].parts);
+	peers_forget(peers);
 }
 
 static void decide_evenly(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint64_t now_ns)
@@ -408,8 +414,12 @@ static void test_all(const struct lanes *lanes, const struct world *world, struc
 	watched->noise_lasts = LANES_NOISE_LASTS;
 	pace_note(&watched->pace, lane->number, lane->number * LANES_WINDOW_NS);
 	struct peers peers = peers_in(watched, lane->number);
-	for (uint32_t i = 0; i < watched->suspect_count; i++)
-		decide(lanes, world, comm, &peers, i, now_ns);
+	for (uint32_t i = 0; i < watched->suspect_count; i++) {
+		if (watched->suspects[i].decided_ns)
+			acquit(lane, &peers, i);
+		else if (is_late(lanes, world, comm, &peers, i))
+			suspect_it(lane, &peers, i, false, now_ns);
+	}
 	if (parts_end_cut(lane))
 		decide_evenly(lanes, world, comm, &peers, now_ns);
 	peers_forget(&peers);

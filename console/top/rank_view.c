@@ -98,14 +98,16 @@ static int draw_scans(struct view_drawing *drawing, int row, const struct model_
 	return row + 1;
 }
 
+/* Its step and how many operations it has called are known of now only; of all nodes no step is. */
 static void draw_process(struct view_drawing *drawing, int row, const struct model_rank *rank)
 {
-	char step[40] = "";
+	char step[40] = "", operations[40] = "";
 
-	if (rank->step >= 0)
+	if (drawing->at < 0 && !drawing->model->all_nodes && rank->step >= 0)
 		snprintf(step, sizeof(step), ", step %lld", (long long)rank->step);
-	canvas_print(drawing->canvas, row, 1, STYLE_DIM, "host %s, pid %d%s, %llu operations", rank->host, rank->pid, step,
-		     (unsigned long long)rank->operations);
+	if (drawing->at < 0)
+		snprintf(operations, sizeof(operations), ", %llu operations", (unsigned long long)rank->operations);
+	canvas_print(drawing->canvas, row, 1, STYLE_DIM, "host %s, pid %d%s%s", rank->host, rank->pid, step, operations);
 }
 
 static int draw_head(struct view_drawing *drawing, int row)
@@ -124,14 +126,7 @@ static int draw_head(struct view_drawing *drawing, int row)
 		rank_row_draw(drawing, row++, ranked, false);
 		const struct model_rank *rank = &drawing->model->ranks[ranked->index];
 
-		/* The rest is known of now only. */
-		if (drawing->at >= 0)
-			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d", rank->host, rank->pid);
-		else if (drawing->model->all_nodes)
-			canvas_print(drawing->canvas, row++, 1, STYLE_DIM, "host %s, pid %d, %llu operations", rank->host, rank->pid,
-				     (unsigned long long)rank->operations);
-		else
-			draw_process(drawing, row++, rank);
+		draw_process(drawing, row++, rank);
 		row = draw_gpu(drawing, row, &rank->gpu);
 		row = draw_scans(drawing, row, rank);
 		drawing->view->under_cursor = -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -366,6 +367,17 @@ Test(inits, nobody_is_named_where_who_is_missing_is_not_certain)
 	analysis_free(part);
 	analysis_free(few);
 	analysis_free(twice);
+}
+
+Test(inits, a_rank_that_the_communicator_cannot_have_is_refused)
+{
+	struct told told = { 0 };
+	struct analysis *analysis = open_init(&told, false, 3, RANKS);
+	const struct rw_init behind = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS }, last = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS - 1 };
+
+	cr_expect_eq(analysis_set_init(analysis, 1, &behind), -EINVAL);
+	cr_expect_eq(analysis_set_init(analysis, 1, &last), 0);
+	analysis_free(analysis);
 }
 
 enum { BIRTH = 77, OTHER_BIRTH = 78 };

@@ -245,6 +245,18 @@ Test(network, a_rank_to_which_some_of_its_peers_are_slow_is_not_named)
 	end(&run);
 }
 
+/* One end of a slow link is blamed only if it is slow to several others. */
+Test(network, a_rank_that_is_slow_to_one_of_its_peers_is_not_named_for_another_link_of_its_that_is_neither_slow_nor_quiet)
+{
+	struct detail detail = { 0 };
+	detail.sends[3][4] = slow;
+	detail.sends[7][3] = slow * 0.4;
+	detail.sends[0][6] = quiet;
+	struct run run = play(4, &detail);
+	expect_nobody(&run, "no rank and no host in common");
+	end(&run);
+}
+
 Test(network, half_of_the_links_between_two_hosts_name_nobody)
 {
 	struct detail detail = rails(2);

@@ -287,6 +287,7 @@ Test(node_half, says_so_where_it_does_not_keep_the_calls_that_it_is_asked_for)
 		cr_expect_eq(called->function, 0);
 		cr_expect_eq(called->called.hash, 0);
 		cr_expect_eq(called->called.from, (uint32_t)from[i]);
+		cr_expect_eq(called->called.root, -1);
 	}
 	asked.ask_calls = (struct rw_message_ask_calls){ .comm = 9, .shift = 1 };
 	stand_idle(NULL, 1);

@@ -251,6 +251,24 @@ Test(step_marks, by_tags_are_believed_after_many)
 	steps_free(&program.steps);
 }
 
+/* The number that the tags had reached is not gone back to: once, that may still be done. */
+Test(step_marks, that_take_over_from_tags_at_the_same_number_may_go_back_once)
+{
+	struct program program = { 0 };
+
+	for (uint64_t number = 7; number < 12; number++) {
+		tag(&program, number);
+		work(&program);
+	}
+	for (uint64_t number = 11; number < 16; number++)
+		step(&program, number);
+	for (uint64_t number = 13; number < 18; number++) /* a checkpoint was loaded */
+		step(&program, number);
+	cr_expect(program.steps.marked);
+	cr_expect_eq(told(&program), 17);
+	steps_free(&program.steps);
+}
+
 Test(step_marks, find_the_step_of_an_operation_that_comes_late)
 {
 	struct program program = { 0 };

@@ -404,6 +404,30 @@ Test(saved, gzip_of_something_else_and_a_small_file_that_unpacks_to_much_are_ref
 	cr_expect(strstr(why, "not a black box"), "%s", why);
 }
 
+static int lowest_free_descriptor(void)
+{
+	int fd = dup(0);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	return fd;
+}
+
+Test(saved, what_cannot_be_read_from_its_beginning_is_refused_and_no_descriptor_is_kept)
+{
+	int ends[2];
+	char why[160];
+	uint64_t bytes;
+
+	cr_assert_eq(pipe(ends), 0);
+	int before = lowest_free_descriptor();
+	cr_expect_lt(box_saved_unpack(ends[0], &bytes, "a pipe", why), 0);
+	cr_expect(strstr(why, "a pipe"), "%s", why);
+	cr_expect_eq(lowest_free_descriptor(), before);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* As gzip makes it: one member. */
 static size_t compress_box(unsigned char *packed, size_t room, const struct box_reader *original)
 {

@@ -76,11 +76,16 @@ def holds_boxes(pid):
     return len({name for name in names if name.endswith(".rwbox")}) == 4
 
 
+def is_watched(job, pid):
+    """Has the collector opened all boxes, and has the launcher joined it? One that has not gets no last words of it."""
+    return holds_boxes(pid) and ": watching " in job.err.text()
+
+
 def start_watched(failures, play, what):
     """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`."""
     job, ready = start(play)
     pid = collector_pid(play) if ready else None
-    opened = failures.check(pid and stage.wait_until(lambda: holds_boxes(pid), 30), what)
+    opened = failures.check(pid and stage.wait_until(lambda: is_watched(job, pid), 30), what)
     return job, pid if opened else None
 
 

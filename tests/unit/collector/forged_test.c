@@ -2,6 +2,7 @@
 /* Black boxes that point at processes which their owner may not look at: nothing of those is told. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "blackbox/writer.h"
 #include "box_process.h"
 #include "collector/watch.h"
@@ -51,6 +53,23 @@ static void __attribute__((noreturn)) record_and_read(uid_t uid, int ready)
 	_exit(1);
 }
 
+/* What it waits for is there to be seen when it sleeps: after its last word it does so in read(2) only. */
+static void await_sleep(pid_t pid)
+{
+	char path[64], line[1024];
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	do {
+		FILE *file = fopen(path, "re");
+
+		cr_assert(file && fgets(line, sizeof(line), file));
+		fclose(file);
+		state = proc_stat_text(line, PROC_STAT_STATE);
+		cr_assert(state && *state != 'Z', "%s", line);
+	} while (*state != 'S' && !sched_yield());
+}
+
 static void start_writer(uid_t uid)
 {
 	int ready[2];
@@ -63,6 +82,7 @@ static void start_writer(uid_t uid)
 	close(ready[1]);
 	cr_assert_eq(read(ready[0], &byte, 1), 1, "the box could not be made");
 	close(ready[0]);
+	await_sleep(writer);
 	snprintf(box, sizeof(box), "%s/rank3-%d" RW_BOX_SUFFIX, places[0], (int)writer);
 }
 

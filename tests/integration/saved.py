@@ -76,16 +76,27 @@ def holds_boxes(pid):
     return len({name for name in names if name.endswith(".rwbox")}) == 4
 
 
-def is_watched(job, pid):
-    """Has the collector opened all boxes, and has the launcher joined it? One that has not gets no last words of it."""
-    return holds_boxes(pid) and ": watching " in job.err.text()
+def has_joined(play, old=None):
+    """Is the launcher a client of a collector, which is not the process `old`? Who joins behind it is told so."""
+    if collector_pid(play) in (None, old):
+        return False
+    found = two_jobs.find_collector(play)
+    if not found:
+        return False
+    _, launcher = found
+    launcher.send(join="run")
+    muted = next((json.loads(line)["muted"] for line in launcher.lines if "muted" in line), False)
+    launcher.socket.close()
+    return muted
 
 
 def start_watched(failures, play, what):
-    """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`."""
+    """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`. The launcher has
+    joined it: one that has not gets no last words of it."""
     job, ready = start(play)
     pid = collector_pid(play) if ready else None
-    opened = failures.check(pid and stage.wait_until(lambda: is_watched(job, pid), 30), what)
+    watched = pid and stage.wait_until(lambda: holds_boxes(pid), 30) and stage.wait_until(lambda: has_joined(play), 30)
+    opened = failures.check(watched, what)
     return job, pid if opened else None
 
 
@@ -150,20 +161,6 @@ def cancelled(failures):
 
 def launcher_of_ranks(play):
     return int(next(line for line in open(f"/proc/{next(iter(play.rank_pids().values()))}/status") if line.startswith("PPid:")).split()[1])
-
-
-def has_joined(play, old):
-    """Is the launcher a client of a collector that was started since? Who joins behind it is told so."""
-    if collector_pid(play) in (None, old):
-        return False
-    found = two_jobs.find_collector(play)
-    if not found:
-        return False
-    _, launcher = found
-    launcher.send(join="run")
-    muted = next((json.loads(line)["muted"] for line in launcher.lines if "muted" in line), False)
-    launcher.socket.close()
-    return muted
 
 
 def followed(failures):

@@ -29,14 +29,20 @@ static void convoy_text(char *text, size_t room, const struct cause *cause)
 {
 	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);
 
-	const char *most = cause->holders >= CONVOY_HOLDERS ? " or more" : "";
-
 	if (!cause->holders || used < 0 || (size_t)used >= room)
 		return;
-	if (cause->holders_cpu >= 0.005)
-		snprintf(text + used, room - (size_t)used, "; its %u%s holders use %.0f %% of a CPU", cause->holders, most, cause->holders_cpu * 100);
+	text += used;
+	room -= (size_t)used;
+	const char *most = cause->holders >= CONVOY_HOLDERS ? " or more" : "";
+
+	if (cause->holders_cpu < 0.005 && cause->holders == 1)
+		return;
+	if (cause->holders_cpu < 0.005)
+		snprintf(text, room, "; it has %u%s holders in turn", cause->holders, most);
+	else if (cause->holders == 1)
+		snprintf(text, room, "; the holder that was seen uses %.0f %% of a CPU", cause->holders_cpu * 100);
 	else
-		snprintf(text + used, room - (size_t)used, "; it has %u%s holders in turn", cause->holders, most);
+		snprintf(text, room, "; its %u%s holders use %.0f %% of a CPU", cause->holders, most, cause->holders_cpu * 100);
 }
 
 void cause_text(char *text, size_t room, const struct cause *cause, const struct process *process)

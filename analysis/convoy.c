@@ -60,6 +60,18 @@ static bool is_one_thread(const struct enders *enders)
 	return !enders->count;
 }
 
+/* take_gil() waits with a timer, which ends nearly all of its waits: which threads were seen to end others is chance. */
+static bool is_ended_by_timers(const struct convoy *convoy, const struct enders *enders, uint64_t lock_ns)
+{
+	return convoy->like_python && enders->sum_ns * 2 < lock_ns;
+}
+
+/* Of a lock whose waits timers end, too few ends may have been seen to name those who hold it. */
+static bool are_too_few(const struct enders *enders, uint64_t lock_ns)
+{
+	return enders->sum_ns * 4 < lock_ns;
+}
+
 static intern_id common_name(const struct enders *enders)
 {
 	for (uint32_t i = 0; i < enders->count; i++) {
@@ -154,9 +166,12 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 		if (piece->longest_ns >= switch_least_ns && piece->longest_ns <= switch_most_ns)
 			python_ns += ns;
 	}
-	*convoy = (struct convoy){ .name = common_name(&enders), .like_python = python_ns * 2 >= short_ns, .cpu = -1 };
-	if (is_one_thread(&enders) || short_ns * 2 < lock_ns || works_elsewhere(&enders, intern, evidence, windows, count))
+	*convoy = (struct convoy){ .like_python = short_ns && python_ns * 2 >= short_ns, .cpu = -1 };
+	bool by_timers = is_ended_by_timers(convoy, &enders, lock_ns);
+
+	if (short_ns * 2 < lock_ns || (!by_timers && is_one_thread(&enders)) || works_elsewhere(&enders, intern, evidence, windows, count))
 		return false;
+	convoy->name = by_timers && are_too_few(&enders, lock_ns) ? 0 : common_name(&enders);
 	uint32_t tids[CONVOY_HOLDERS];
 	convoy->holders = find_holders(intern, evidence, tid, windows, count, &enders, tids);
 	convoy->cpu = cpu_of_all(tids, convoy->holders, evidence, windows, count);

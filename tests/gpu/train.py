@@ -26,6 +26,8 @@ def parse():
     parser.add_argument("--late-ms", type=int, default=0)
     parser.add_argument("--late-by", choices=("lock", "python"), default="lock",
                         help="another thread holds a lock, or computes in Python")
+    parser.add_argument("--nan-rank", type=int, default=-1, help="computes one NaN in step --nan-step")
+    parser.add_argument("--nan-step", type=int, default=15)
     return parser.parse_args()
 
 
@@ -131,6 +133,8 @@ def train(arguments):
         if late and step >= 10:
             late.wait()
         data = torch.randn(64, 1024, device="cuda")
+        if rank == arguments.nan_rank and step == arguments.nan_step:
+            data[0, 0] = float("nan")
         loss = model(data).square().mean()
         loss.backward()
         optimizer.step()

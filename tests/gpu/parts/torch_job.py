@@ -67,6 +67,18 @@ def check_late(self, pair, by):
     jobs.check_straggler(self, f"late by {by}", findings, 1, "lock")
 
 
+def check_nan(self, pair):
+    """One element of one rank's input, with the settings that users have."""
+    with jobs.Job(pair, LIBRARIES) as job:
+        process = job.begin(*command(pair, "--steps", "20", "--nan-rank", "1", "--nan-step", "15"))
+        status = job.finish(process, 90)
+        findings = [finding for finding in job.findings() if finding["kind"] == "nan"]
+    self.check(status == 0, f"NaN: status {status}")
+    for finding in findings:
+        self.note("NaN: found", finding["text"])
+    self.check([finding["ranks"] for finding in findings] == [[1]], "NaN: rank 1 named, nobody else")
+
+
 def check_killed(self, pair):
     with jobs.Job(pair, LIBRARIES) as job:
         process = job.begin(*command(pair, "--steps", "1000000"))
@@ -85,6 +97,7 @@ def main():
     check_healthy(self, pair, "ddp", 20)
     check_late(self, pair, "lock")
     check_late(self, pair, "python")
+    check_nan(self, pair)
     check_killed(self, pair)
     self.end()
 

@@ -81,8 +81,8 @@ def check_nan(self, pair):
 
 def check_killed(self, pair):
     with jobs.Job(pair, LIBRARIES) as job:
-        process = job.begin(*command(pair, "--steps", "1000000"))
-        jobs.check_killed(self, "killed", job, process, after_s=5.0)
+        process = job.begin(*command(pair, "--late-rank", "1", "--late-ms", "100000"))
+        jobs.check_killed(self, "killed", job, process)
 
 
 def main():

@@ -38,8 +38,8 @@ def check_healthy(self, pair):
 def play_late(pair, fault, command):
     with jobs.Job(pair) as job:
         # TensorBoard's writer never syncs: where much memory is free, only a disk that writes through makes it wait.
-        process = job.begin(*command, *pair.workload, *LATE, f"--fault={fault}", "--log-bytes=1228800", "--limit=90",
-                            SLOW_DISK_METHOD="through")
+        process = job.begin(*command, *pair.workload, *LATE, f"--fault={fault}", "--log-bytes=4194304", "--limit=90",
+                            SLOW_DISK_METHOD="through", SLOW_DISK_RATE="4194304")
         return job, job.finish(process, 100), process.err.text(), job.findings(), job.events()
 
 
@@ -66,8 +66,8 @@ def check_late(self, pair):
 
 def check_killed(self, pair):
     with jobs.Job(pair) as job:
-        process = job.begin(*stage.workload(*pair.workload, "--steps=100000", "--step-ms=200", "--run-ahead=2",
-                                            "--grace=60"))
+        process = job.begin(*stage.workload(*pair.workload, "--steps=100000", "--step-ms=200", "--fault=never",
+                                            "--fault-rank=1", "--fault-step=6", "--grace=60"))
         jobs.check_killed(self, "killed", job, process)
 
 

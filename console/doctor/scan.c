@@ -14,6 +14,14 @@ static bool is(const struct check_context *context, const char *name, const char
 	return found && strcasecmp(found, value) == 0;
 }
 
+/* As the plugin decides (plugin/scanning/scanning.c). */
+static bool has_one_queue(const struct check_context *context)
+{
+	const char *scan = check_get(context, "RANKWATCH_SCAN");
+
+	return (!scan || !*scan || strcmp(scan, "auto") == 0) && is(context, "CUDA_DEVICE_MAX_CONNECTIONS", "1");
+}
+
 /* What the plugin would say (plugin/scanning/scanning.c); NULL: it scans. */
 static const char *no_scan_because(const struct check_context *context)
 {
@@ -25,6 +33,8 @@ static const char *no_scan_because(const struct check_context *context)
 		return "NCCL_LAUNCH_MODE=GROUP: a launch of ours could wait for another rank's";
 	if (blocking && strcmp(blocking, "0") != 0)
 		return "CUDA_LAUNCH_BLOCKING: every scan would hold up the program";
+	if (has_one_queue(context) && is(context, "RANKWATCH_PRELOAD", "0"))
+		return "CUDA_DEVICE_MAX_CONNECTIONS=1: without the interposer a scan would hold up all streams until its operation ends";
 	return NULL;
 }
 
@@ -41,10 +51,12 @@ static void scan_run(struct check_context *context, struct check_result *result)
 	} else {
 		bool all = is(context, "RANKWATCH_SCAN", "all");
 		bool graphs = interposed && (all || is(context, "RANKWATCH_GRAPHS", "1"));
+		bool one_queue = has_one_queue(context);
 
 		check_say(result, VERDICT_OK, "%s, %s CUDA graphs, for at most %s %% of the time%s",
-			  interposed ? "inputs and outputs with the interposer, else what outlives its operation"
-				     : "outputs, and inputs that outlive their operation",
+			  one_queue    ? "inputs, because of CUDA_DEVICE_MAX_CONNECTIONS=1"
+			  : interposed ? "inputs and outputs with the interposer, else what outlives its operation"
+				       : "outputs, and inputs that outlive their operation",
 			  graphs ? "also inside" : "not inside", budget ? budget : "0.25",
 			  all ? " (RANKWATCH_SCAN=all: without a limit)" : "");
 	}

@@ -20,6 +20,15 @@ static bool is_set(const char *name)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
+/* All streams of the process then share one queue of the GPU. A scan behind an operation waits there for its end, and holds
+ * up whatever the job launches meanwhile: on an H100 none of 40 other streams went on (docs/benchmarks.md, "On a GPU"). */
+static bool has_one_queue(const struct config *config)
+{
+	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+
+	return config->scan == CONFIG_SCAN_AUTO && connections && strcmp(connections, "1") == 0;
+}
+
 static const char *no_scan_because(const struct recording *recording, uint32_t abi)
 {
 	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
@@ -35,6 +44,8 @@ static const char *no_scan_because(const struct recording *recording, uint32_t a
 		return "none: NCCL_LAUNCH_MODE=GROUP";
 	if (is_set("CUDA_LAUNCH_BLOCKING"))
 		return "none: CUDA_LAUNCH_BLOCKING makes every launch wait";
+	if (scanning.only_before && !recording_is_interposed())
+		return "none: CUDA_DEVICE_MAX_CONNECTIONS=1, and no interposer";
 	return NULL;
 }
 
@@ -44,9 +55,15 @@ void scanning_open(struct recording *recording, uint32_t abi)
 		[CONFIG_SCAN_AUTO] = "auto",     [CONFIG_SCAN_ALL] = "all", [CONFIG_SCAN_INPUT] = "input",
 		[CONFIG_SCAN_OUTPUT] = "output", [CONFIG_SCAN_OFF] = "off",
 	};
-	const struct config *config = &recording->config;
+	struct config *config = &recording->config;
 	struct rw_box_header *header = recording->box.header;
+	const char *state = states[config->scan];
 
+	scanning.only_before = has_one_queue(config);
+	if (scanning.only_before) {
+		config->scan = CONFIG_SCAN_INPUT;
+		state = "auto, inputs only: CUDA_DEVICE_MAX_CONNECTIONS=1";
+	}
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&scanning.share, recording->box.ring_mask + 1, clock_ns());
 	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : BUDGET_DENSE_PPM;
@@ -54,7 +71,7 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	budget_open(&scanning.budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
-		     states[config->scan], no_scan_because(recording, abi));
+		     state, no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
 	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
 	/* So that what this device cannot do is known before the start line is printed. */
@@ -203,7 +220,7 @@ void scanning_unannounced_call(struct recording *recording, struct communicator 
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	struct scan_buffers buffers;
 
-	if (!slot || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
+	if (!slot || scanning.only_before || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
 	if (communicator->launches_elsewhere) {
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
@@ -313,7 +330,8 @@ void scanning_task(struct recording *recording, struct communicator *communicato
 	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
 	uint32_t memory = SCAN_MEMORY_NOT_QUERIED;
 
-	if (!scanner_is_on(&scanning.scanner) || (seen_at_call && !communicator->launches_elsewhere) || communicator->abi < 5)
+	if (!scanner_is_on(&scanning.scanner) || (seen_at_call && !communicator->launches_elsewhere) || communicator->abi < 5 ||
+	    scanning.only_before)
 		return;
 	/* Collectives that are left out are flagged and counted since their call. */
 	if (atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT)

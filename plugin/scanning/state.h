@@ -10,11 +10,12 @@
 #include "plugin/cost/scan_share.h"
 #include "plugin/scan/scanner.h"
 
-/* The scanner is used by all threads, the other members by the plugin's thread. */
+/* All threads use the scanner and only_before, the other members belong to the plugin's thread. */
 struct scanning {
 	struct scanner scanner;
 	struct budget budget;
 	struct scan_share share;
+	bool only_before; /* nothing is scanned behind an operation; does not change while there are operations */
 	/* What was done about results. */
 	uint64_t reported_ns; /* last line about a NaN, 0: none yet */
 	uint64_t abort_ns;    /* when the process will be aborted, 0: it will not */

@@ -311,6 +311,32 @@ static void dear(struct job *job)
 	CHECK(header.scan_sampled_out > 0 && header.budget_ppm == 2500);
 }
 
+/* CUDA_DEVICE_MAX_CONNECTIONS=1: a scan behind an operation would hold up every stream until that ends. */
+static void one_queue(struct job *job)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	enum { LARGE = 1 << 15 /* floats */, ROUNDS = 4 };
+	const char *interposer = getenv("RANKWATCH_PRELOAD");
+	bool interposed = !interposer || strcmp(interposer, "0") != 0;
+	float *buffer = scan_room(&anywhere, 2 * LARGE * sizeof(float));
+
+	for (int i = 0; i < ROUNDS; i++) {
+		NCCL(ncclAllReduce(buffer, buffer + LARGE, LARGE, ncclFloat, ncclMax, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+	size_t count = job_operations(operations, JOB_LEDGER);
+	CHECK(count == ROUNDS);
+	for (size_t i = 0; i < count; i++) {
+		CHECK(!(operations[i].known & RW_KNOWN_SCAN_OUT));
+		CHECK(!(operations[i].known & RW_KNOWN_SCAN_IN) == !interposed);
+		CHECK(!(operations[i].flags & RW_FLAG_UNSCANNABLE));
+	}
+	job_header(&header);
+	CHECK(!strcmp(header.scan_state, interposed ? "auto, inputs only: CUDA_DEVICE_MAX_CONNECTIONS=1"
+						    : "none: CUDA_DEVICE_MAX_CONNECTIONS=1, and no interposer"));
+	CHECK(interposed ? header.scan_buffers == ROUNDS : header.scan_launches == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -319,7 +345,7 @@ int main(int argc, char **argv)
 		int ranks;
 	} scenarios[] = {
 		{ "single", single, 2 }, { "group", group, 2 }, { "opposite", opposite, 3 },
-		{ "faulty", faulty, 2 }, { "dear", dear, 2 },
+		{ "faulty", faulty, 2 }, { "dear", dear, 2 },     { "one_queue", one_queue, 2 },
 	};
 
 	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))

@@ -259,17 +259,27 @@ static bool fill_queue(struct drill *drill)
 	return timing_claim(room >= 2 * 256, "room for 256 scans and as many kernels of the job");
 }
 
+static void record_event(struct drill *drill)
+{
+	DEVICE_CHECK(cuEventRecord(drill->event, drill->job));
+}
+
+static void nothing(struct drill *drill)
+{
+	(void)drill;
+}
+
 /*
- * Does a scan that waits behind a collective hold back what the job launches elsewhere afterwards? More streams than
- * the GPU has connections, so that some must share one.
+ * Does what waits behind a collective hold back what the job launches elsewhere afterwards? More streams than the GPU has
+ * connections, so that some must share one. NCCL and frameworks record events there, rankwatch writes and scans.
  */
-static void look_past(struct drill *drill)
+static void look_past(struct drill *drill, const char *what, void (*behind)(struct drill *))
 {
 	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	unsigned int done = 0;
 
 	begin_spinning(drill);
-	launch_scan(drill, drill->gpu.kernel, drill->job);
+	behind(drill);
 	for (int i = 0; i < STREAMS; i++)
 		device_stamp(&drill->gpu.device, drill->others[i], drill->word);
 	for (int ms = 0; ms < drill->wait_ms && done < STREAMS; ms++) {
@@ -282,8 +292,8 @@ static void look_past(struct drill *drill)
 	DEVICE_CHECK(cuCtxSynchronize());
 	timing_number(
 	    done, "streams",
-	    "CUDA_DEVICE_MAX_CONNECTIONS=%s: of %d other streams go on while a scan waits behind a collective",
-	    connections ? connections : "not set", STREAMS);
+	    "CUDA_DEVICE_MAX_CONNECTIONS=%s: of %d other streams go on while %s waits behind a collective",
+	    connections ? connections : "not set", STREAMS, what);
 }
 
 static void open_drill(struct drill *drill)
@@ -302,6 +312,7 @@ static void open_drill(struct drill *drill)
 	drill->flag = device_words(1, &drill->flag_at);
 	timing_fact(least == 0 ? "0, the default" : "another than the default", "the least priority of a stream");
 	timing_fact(greatest < 0 ? "below 0" : "0", "the greatest priority of a stream");
+	create_event(drill);
 	/* Everything that is no drill itself has been launched once. */
 	later_launch(drill);
 	begin_spinning(drill);
@@ -316,7 +327,10 @@ int main(int argc, char **argv)
 	bool right = true;
 
 	open_drill(&drill);
-	look_past(&drill);
+	look_past(&drill, "nothing", nothing);
+	look_past(&drill, "an event", record_event);
+	look_past(&drill, "a write of progress", write_value);
+	look_past(&drill, "a scan", launch_behind);
 	for (size_t i = 0; !only_look && i < sizeof(steps) / sizeof(steps[0]); i++)
 		right &= play(&drill, &steps[i]);
 	if (!only_look)

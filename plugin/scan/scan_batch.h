@@ -44,9 +44,6 @@ struct scan_batch {
 	struct scan_launch launch;
 };
 
-/* Blocks of a launch at most: the collective is slower than the memory, and the rest of the GPU is the job's. */
-enum { SCAN_BLOCKS = 24 };
-
 static inline struct scan_batch *scan_batch_at(const struct scan_device *device, uint32_t word, uint64_t bits)
 {
 	return &device->batches[word * 64 + (uint32_t)__builtin_ctzll(bits)];

@@ -9,7 +9,7 @@
 #include "rankwatch/operation.h"
 #include "timing.h"
 
-enum { CALLS = 5, SCAN_BLOCKS = 24, FORKS = 200, WORK_THREADS = 1024, WORK_WAVES = 20, WORK_LOOPS = 90, SCANS = 60 };
+enum { CALLS = 5, FORKS = 200, WORK_THREADS = 1024, WORK_WAVES = 20, WORK_LOOPS = 90, SCANS = 60 };
 
 struct cpu_launch;
 void gpu_test_work__cpu(void **parameters, const struct cpu_launch *launch);
@@ -145,7 +145,7 @@ static void measure_copy(struct beside *beside)
 
 static void measure_fill(struct beside *beside)
 {
-	static const unsigned int grids[] = { 8, 16, 24, 32, 132 };
+	static const unsigned int grids[] = { 8, 24, SCAN_BLOCKS, 64, 132 };
 	const double alone = timing_us(&beside->gpu, 1, fill, beside);
 
 	timing_number(alone, "us", "a kernel that fills the GPU with arithmetic");

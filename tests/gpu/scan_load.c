@@ -13,7 +13,7 @@
 #include "tests/unit/plugin/scan_reference.h"
 #include "timing.h"
 
-enum { LARGE = 64 << 20, LARGE_STAND_IN = 2 << 20, FEW_BLOCKS = 24, TRIAL_BLOCKS = 17 };
+enum { LARGE = 64 << 20, LARGE_STAND_IN = 2 << 20, TRIAL_BLOCKS = 17 };
 
 static void launch(struct scan_gpu *gpu, uint32_t segments, unsigned int blocks)
 {
@@ -50,7 +50,7 @@ static bool try_large(struct scan_gpu *gpu, CUdeviceptr buffer, const unsigned c
 		      const char *image)
 {
 	static const uint8_t types[] = { RW_DTYPE_BFLOAT16, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT8_E4M3, RW_DTYPE_UINT8 };
-	const unsigned int grids[] = { FEW_BLOCKS, 2 * (unsigned int)gpu->device.processors };
+	const unsigned int grids[] = { SCAN_BLOCKS, 2 * (unsigned int)gpu->device.processors };
 	const struct scan_result *got = &gpu->launch.slots[0];
 	struct scan_result want;
 	bool right = true;

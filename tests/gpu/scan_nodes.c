@@ -10,7 +10,7 @@
 #include "rankwatch/operation.h"
 #include "timing.h"
 
-enum { NODES = 100, CALLS = 50, BLOCKS = 24, ROOM = 1 << 20 };
+enum { NODES = 100, CALLS = 50, BLOCKS = SCAN_BLOCKS, ROOM = 1 << 20 };
 
 enum behind { NOTHING, AN_EMPTY_KERNEL, A_NODE };
 

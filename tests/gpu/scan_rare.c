@@ -11,7 +11,7 @@
 #include "rankwatch/operation.h"
 #include "timing.h"
 
-enum { CALLS = 5, PIECE = 4 << 20, SCAN_BLOCKS = 24 };
+enum { CALLS = 5, PIECE = 4 << 20 };
 
 struct rare {
 	struct scan_gpu gpu;

@@ -16,7 +16,7 @@ static const void *const rivals_image = nan_check_fatbin;
 static const void *const rivals_image = NULL;
 #endif
 
-enum { CALLS = 5, RIVAL_BLOCKS = 24, SCAN_BLOCKS = 24 };
+enum { CALLS = 5, RIVAL_BLOCKS = 24 };
 
 struct cpu_launch;
 void gpu_nan_trap_bf16__cpu(void **parameters, const struct cpu_launch *launch);

@@ -9,7 +9,7 @@ import json
 import sys
 
 SIZE, PRODUCTS, BYTES, TRIES = 8192, 10, 1 << 30, 5
-GRIDS = (8, 16, 24, 32, 64, 132, 264)
+GRIDS = (8, 24, 32, 48, 64, 132, 264)
 
 
 def tell(what, **more):

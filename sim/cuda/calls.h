@@ -204,9 +204,9 @@ enum call_kind {
 	PTSZ(11070, cuStreamBatchMemOp, _v2, sim_cuStreamBatchMemOp, WORK, \
 		(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags), \
 		(stream, count, paramArray, flags)) \
-	CALL(2000, cuModuleLoadData, , sim_cuModuleLoadData, UNSAFE, \
+	CALL(2000, cuModuleLoadData, , sim_cuModuleLoadData, WORK, \
 		(CUmodule *module, const void *image), (module, image)) \
-	CALL(2010, cuModuleLoadDataEx, , sim_cuModuleLoadDataEx, UNSAFE, \
+	CALL(2010, cuModuleLoadDataEx, , sim_cuModuleLoadDataEx, WORK, \
 		(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, \
 		 void **optionValues), \
 		(module, image, numOptions, options, optionValues)) \

@@ -6,8 +6,8 @@
  *  - an image that starts with struct cpu_module_image (below), or
  *  - PTX text: every ".entry NAME" is bound to the function NAME__cpu, which the program exports
  *    (visibility default, linked with -rdynamic / export_dynamic). Parameter sizes come from the .param lines.
- *    The same PTX runs unchanged on a GPU. Twins that come with the driver (rankwatch_scan) need no export; a
- *    program's own goes before them.
+ *    As on a GPU, loading it waits until the context is idle. The same PTX runs unchanged on a GPU. Twins that come
+ *    with the driver (rankwatch_scan) need no export; a program's own goes before them.
  */
 #ifndef SIM_CUDA_CPU_MODULE_H
 #define SIM_CUDA_CPU_MODULE_H

@@ -85,13 +85,17 @@ static bool looks_like_ptx(const char *text)
 	return text[0] == '.' || (text[0] == '/' && (text[1] == '/' || text[1] == '*'));
 }
 
-static CUresult load(CUmodule *module, const void *image)
+/* As on a GPU, code is loaded once the context is idle. CPU functions, as NCCL's kernels, are there from the start. */
+static CUresult load(CUcontext context, CUmodule *module, const void *image)
 {
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (strncmp(image, CPU_MODULE_MAGIC, sizeof(((struct cpu_module_image *)0)->magic)) == 0)
 		return load_image(module, image);
-	return looks_like_ptx(image) ? load_ptx(module, image) : CUDA_ERROR_NO_BINARY_FOR_GPU;
+	if (!looks_like_ptx(image))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	context_drain(context);
+	return load_ptx(module, image);
 }
 
 CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
@@ -100,7 +104,7 @@ CUresult sim_cuModuleLoadData(CUmodule *module, const void *image)
 	CUresult result = context_current(&context);
 
 	if (result == CUDA_SUCCESS)
-		result = load(module, image);
+		result = load(context, module, image);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < (*module)->count; i++) {
 		(*module)->functions[i].context = context;
 		(*module)->functions[i].resets = atomic_load(&context->resets);

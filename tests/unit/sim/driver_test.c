@@ -385,6 +385,25 @@ Test(driver, an_entry_of_ptx_runs_its_cpu_twin)
 	cr_expect_eq(cuModuleLoadData(&module, "\177ELF"), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
+/* As on an H100. NCCL's kernels are CPU functions here, and there from the start. */
+Test(driver, ptx_is_loaded_once_the_context_is_idle_and_cpu_functions_at_once)
+{
+	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
+	CUmodule module;
+	pthread_t thread;
+	sem_t until;
+
+	launch_hold(stream, &until);
+	EXPECT_CU(cuModuleLoadData(&module, &image));
+	EXPECT_CU(cuModuleUnload(module));
+	cr_expect_eq(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+	pthread_create(&thread, NULL, post_soon, &until);
+	EXPECT_CU(cuModuleLoadData(&module, ptx));
+	EXPECT_CU(cuStreamQuery(stream));
+	EXPECT_CU(cuModuleUnload(module));
+	pthread_join(thread, NULL);
+}
+
 Test(driver, entry_points_are_found_by_name_and_version)
 {
 	CUdriverProcAddressQueryResult status;

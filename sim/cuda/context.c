@@ -94,6 +94,14 @@ static CUcontext context_new(CUdevice device, bool primary, unsigned int flags)
 	return context;
 }
 
+/* After a reset the next retain makes the context anew, under its handle. */
+static void revive(CUcontext context)
+{
+	int destroyed = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+
+	atomic_compare_exchange_strong(&context->broken, &destroyed, CUDA_SUCCESS);
+}
+
 CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult result = device_check(device);
@@ -104,6 +112,8 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	if (!primaries[device])
 		primaries[device] = context_new(device, true, primary_flags[device]);
 	*context = primaries[device];
+	if (*context)
+		revive(*context);
 	if (*context && (*context)->retained++ == 0)
 		atomic_fetch_add(&active_contexts, 1);
 	pthread_mutex_unlock(&primaries_lock);
@@ -186,10 +196,10 @@ static void clear(CUcontext context)
 		stream_close(context->streams);
 	memory_forget(context);
 	atomic_fetch_add(&context->resets, 1);
-	atomic_store(&context->broken, CUDA_SUCCESS);
+	atomic_store(&context->broken, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-/* The context keeps its handle and stays current where it was; the program finds it empty. */
+/* The context keeps its handle and stays current where it was; whoever retains it anew finds it empty. */
 CUresult sim_cuDevicePrimaryCtxReset(CUdevice device)
 {
 	CUresult result = device_check(device);

@@ -100,6 +100,7 @@ static void reset(void)
 		CU(cuDevicePrimaryCtxReset(0));
 		wait_for_looks();
 		CHECK(ncclCommAbort(comm) == 0);
+		open_device(); /* as the runtime does at the next call */
 		comm = make_communicator();
 	}
 	expect_whole(comm);

@@ -243,6 +243,29 @@ Test(driver, the_context_waits_for_what_a_destroyed_stream_was_given)
 	pthread_join(thread, NULL);
 }
 
+/* As on an H100: current as before, and of no use until it is retained again. Then it is empty. */
+Test(driver, a_reset_destroys_the_context_until_the_next_retain)
+{
+	CUcontext current;
+	CUdeviceptr memory;
+	int unused = 0;
+	void *params[] = { &unused };
+
+	EXPECT_CU(cuMemAlloc(&memory, 64));
+	EXPECT_CU(cuDevicePrimaryCtxReset(0));
+	EXPECT_CU(cuCtxGetCurrent(&current));
+	cr_expect_eq(current, context);
+	cr_expect_eq(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	cr_expect_eq(cuMemAlloc(&memory, 64), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	EXPECT_CU(cuDevicePrimaryCtxRetain(&current, 0));
+	cr_expect_eq(current, context);
+	EXPECT_CU(cuCtxSynchronize());
+	cr_expect_eq(cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
+	cr_expect_eq(cuLaunchKernel(note, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_HANDLE);
+	EXPECT_CU(cuMemAlloc(&memory, 64));
+	EXPECT_CU(cuMemFree(memory));
+}
+
 Test(driver, a_registered_shared_page_takes_stream_writes)
 {
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);

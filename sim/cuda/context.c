@@ -84,7 +84,7 @@ static CUcontext context_new(CUdevice device, bool primary, unsigned int flags)
 	atomic_init(&context->flags, flags);
 	pthread_mutex_init(&context->lock, NULL);
 	context->legacy = stream_new(context, 0, 0);
-	context->callbacks = callback_thread_new();
+	context->callbacks = callback_thread_new(device);
 	if (!context->legacy || !context->callbacks) {
 		free(context->legacy);
 		free(context->callbacks);

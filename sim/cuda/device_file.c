@@ -2,33 +2,15 @@
 #include "device_file.h"
 
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
-
-static pthread_key_t files_of_thread;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void close_all(void *list)
-{
-	struct device_file *file = list;
-
-	while (file) {
-		struct device_file *next = file->next;
-		close(file->fd);
-		free(file);
-		file = next;
-	}
-}
-
-static void make_key(void)
-{
-	pthread_key_create(&files_of_thread, close_all);
-}
 
 /* Nothing is left behind: the descriptor alone keeps the file. */
 static int open_named(CUdevice device)
@@ -50,37 +32,30 @@ static int open_named(CUdevice device)
 	return fd;
 }
 
-struct device_file *device_file_of_thread(CUdevice device)
+int device_file_open(CUdevice device)
 {
-	pthread_once(&once, make_key);
-	struct device_file *first = pthread_getspecific(files_of_thread);
-	for (struct device_file *file = first; file; file = file->next)
-		if (file->device == device)
-			return file;
-	struct device_file *file = malloc(sizeof(*file));
-	if (!file)
-		return NULL;
-	*file = (struct device_file){ .device = device, .fd = open_named(device), .next = first };
-	if (file->fd < 0) {
-		free(file);
-		return NULL;
-	}
-	pthread_setspecific(files_of_thread, file);
-	return file;
+	int fd = open_named(device);
+
+	return fd >= 0 ? fd : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 }
 
-void device_file_ring(const struct device_file *file)
+void device_file_ring(int fd)
 {
-	/* A full FIFO is readable, too. */
-	ssize_t ignored = write(file->fd, "", 1);
+	/* A full one is readable, too. */
+	uint64_t once = 1;
+	ssize_t ignored = write(fd, &once, sizeof(once));
 
 	(void)ignored;
 }
 
-void device_file_clear(const struct device_file *file)
+void device_file_wait(int fd)
 {
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	char bytes[64];
 
-	while (read(file->fd, bytes, sizeof(bytes)) > 0)
+	/* A program may close what is not its own: who waits then looks again and again. */
+	if (poll(&ready, 1, -1) < 0 || ready.revents & POLLNVAL)
+		usleep(1000);
+	while (read(fd, bytes, sizeof(bytes)) > 0)
 		;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "host_wait.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -11,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "callback.h"
 #include "context.h"
 #include "device.h"
-#include "device_file.h"
 
 static uint64_t rest_ns; /* between two bursts */
 static bool share_is_right = true;
@@ -102,29 +100,11 @@ static void spin(const struct stream_point *point, bool yields)
 	}
 }
 
-/* False: there is no descriptor to wait on. */
-static bool block(const struct stream_point *point)
-{
-	struct device_file *file = device_file_of_thread(point->stream->context->device);
-	bool waits = file != NULL;
-
-	if (!file)
-		return false;
-	stream_watch(point->stream, file);
-	while (waits && !stream_point_reached(point)) {
-		struct pollfd ready = { .fd = file->fd, .events = POLLIN };
-		waits = poll(&ready, 1, -1) >= 0 ? !(ready.revents & POLLNVAL) : errno == EINTR;
-		device_file_clear(file);
-	}
-	stream_unwatch(point->stream, file);
-	return waits;
-}
-
 void host_wait_by(const struct stream_point *point, enum host_wait how)
 {
 	if (stream_point_reached(point))
 		return;
-	if (how != HOST_WAIT_BLOCK || !block(point))
+	if (how != HOST_WAIT_BLOCK || !callback_await(point->stream->context->callbacks, point))
 		spin(point, how == HOST_WAIT_YIELD);
 }
 

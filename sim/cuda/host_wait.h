@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a thread of the program waits for its GPU, as CUDA does: it spins, spins and yields, or blocks in poll(2) on a
- * descriptor of the device. GPUs' own threads wait for each other by stream_point_wait() instead.
+ * How a thread of the program waits for its GPU, as CUDA does: it spins, spins and yields, or blocks on a futex until
+ * the driver's thread for events wakes it (callback.h). GPUs' own threads wait for each other by stream_point_wait()
+ * instead.
  *
  * A true spin takes a processor for each rank. Here a spinning thread computes for HOST_WAIT_BURST_NS and then sleeps,
  * so that all hosts of a machine whose every device is waited for take an eighth of its processors at most: the share

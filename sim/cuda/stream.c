@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callback.h"
 #include "capture.h"
 #include "context.h"
-#include "device_file.h"
 #include "host_wait.h"
 
 CUstream stream_new(CUcontext context, unsigned int flags, int priority)
@@ -74,8 +74,8 @@ void stream_close(CUstream stream)
 static void tell_moved(CUstream stream)
 {
 	pthread_cond_broadcast(&stream->moved);
-	for (const struct device_file *file = stream->watchers; file; file = file->next_watcher)
-		device_file_ring(file);
+	if (stream->watchers)
+		callback_ring(stream->context->callbacks);
 }
 
 static void *stream_main(void *argument)
@@ -276,22 +276,17 @@ void stream_point_wait(const struct stream_point *point)
 	pthread_mutex_unlock(&stream->lock);
 }
 
-void stream_watch(CUstream stream, struct device_file *file)
+void stream_watch(CUstream stream)
 {
 	pthread_mutex_lock(&stream->lock);
-	file->next_watcher = stream->watchers;
-	stream->watchers = file;
+	stream->watchers++;
 	pthread_mutex_unlock(&stream->lock);
 }
 
-void stream_unwatch(CUstream stream, struct device_file *file)
+void stream_unwatch(CUstream stream)
 {
-	struct device_file **at = &stream->watchers;
-
 	pthread_mutex_lock(&stream->lock);
-	while (*at != file)
-		at = &(*at)->next_watcher;
-	*at = file->next_watcher;
+	stream->watchers--;
 	pthread_mutex_unlock(&stream->lock);
 }
 

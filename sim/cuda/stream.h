@@ -16,8 +16,6 @@
 
 #include "node_set.h"
 
-struct device_file;
-
 #define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
 #define STREAM_PAYLOAD_BYTES 112
 
@@ -43,7 +41,7 @@ struct CUstream_st {
 	pthread_mutex_t lock;
 	pthread_cond_t work;  /* the thread waits: a task came, or closing */
 	pthread_cond_t moved; /* other streams wait: completed grew */
-	struct device_file *watchers; /* hosts that block wait likewise */
+	unsigned int watchers; /* hosts that block wait likewise */
 	uint64_t submitted;
 	_Atomic uint64_t completed; /* grows under the lock; a host that spins reads it without */
 	bool started, closing;
@@ -90,9 +88,9 @@ struct stream_point stream_last(CUstream stream);
 bool stream_point_reached(const struct stream_point *point);
 /* On a GPU's own thread. */
 void stream_point_wait(const struct stream_point *point);
-/* Whenever the stream moves, the file is rung, until it is taken back. */
-void stream_watch(CUstream stream, struct device_file *file);
-void stream_unwatch(CUstream stream, struct device_file *file);
+/* While somebody watches, the context's thread for events is told whenever the stream moves. */
+void stream_watch(CUstream stream);
+void stream_unwatch(CUstream stream);
 struct stream_point stream_point_copy(const struct stream_point *point);
 void stream_point_drop(struct stream_point *point);
 /* Points of the unfinished streams of a context; the caller drops each and frees the array. Not the legacy stream's

@@ -131,7 +131,7 @@ const struct scenario scenarios[] = {
 	{ .name = "gpu-stuck", .description = "rank 5's GPU runs a kernel that does not end; its host spins for it",
 	  ARGUMENTS("--steps=1000", "--fault=gpu-stuck", "--fault-rank=5", "--fault-step=6", "--limit=16"),
 	  .kind = "hang", .cause = "gpu", .rank = 5, .duration_s = 18, .status = 124 },
-	{ .name = "gpu-stuck-blocking", .description = "rank 5's GPU runs a kernel that does not end; its host blocks in poll(2)",
+	{ .name = "gpu-stuck-blocking", .description = "rank 5's GPU runs a kernel that does not end; its host blocks",
 	  ARGUMENTS("--steps=1000", "--host-waits=block", "--fault=gpu-stuck", "--fault-rank=5", "--fault-step=6", "--limit=16"),
 	  .kind = "hang", .cause = "gpu", .rank = 5, .duration_s = 18, .status = 124 },
 	{ .name = "busy-gpu", .description = "products fill rank 2's GPU: it comes in time, and its NCCL kernels wait for room",

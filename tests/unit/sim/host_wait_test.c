@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a thread of the program waits for its GPU: what the kernel and /proc see of it. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -8,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +23,7 @@
 
 #define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)
 
-enum { LOOKS = 200, LOOK_US = 1000, BEGIN_ALIKE = 20, BEGIN_MOST = 10000, TICKS_LOOKS = 30000 };
+enum { LOOKS = 200, LOOK_US = 1000, BEGIN_ALIKE = 20, BEGIN_MOST = 10000, TICKS_LOOKS = 30000, SPUN_NS = 50000000 };
 
 static void run_hold(void **params, const struct cpu_launch *launch)
 {
@@ -183,18 +185,18 @@ static void look(int tid, struct seen *seen)
 		note_descriptor(end, seen);
 }
 
-static bool is_as_expected(const struct seen *one, bool polls)
+static bool is_as_expected(const struct seen *one, bool blocks)
 {
-	return polls ? one->polling > 0 : !one->polling && !one->futex;
+	return blocks ? one->futex > 0 : !one->polling && !one->futex;
 }
 
 /* What is before the wait may take any time on a busy machine: looks from when it has looked like one for a while. */
-static void watch(const struct waiter *waiter, bool polls, struct seen *seen)
+static void watch(const struct waiter *waiter, bool blocks, struct seen *seen)
 {
 	for (int all = 0, alike = 0; all < BEGIN_MOST && alike < BEGIN_ALIKE; all++, usleep(LOOK_US)) {
 		struct seen one = { 0 };
 		look(waiter->tid, &one);
-		alike = is_as_expected(&one, polls) ? alike + 1 : 0;
+		alike = is_as_expected(&one, blocks) ? alike + 1 : 0;
 	}
 	*seen = (struct seen){ 0 };
 	for (int i = 0; i < LOOKS; i++, usleep(LOOK_US))
@@ -254,18 +256,50 @@ Test(host_wait, a_share_bounds_what_spinning_takes)
 	cr_expect_gt(seen.sleeping, 0);
 }
 
-Test(host_wait, blocking_is_a_poll_on_the_device)
+/* The driver's thread for events, by its name. */
+static int find_handler(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	char name[32];
+	int tid = 0;
+
+	while (tasks && !tid && (entry = readdir(tasks))) {
+		int number = atoi(entry->d_name);
+		read_task(number, "comm", name, sizeof(name));
+		tid = strcmp(name, "cuda-EvtHandlr\n") == 0 ? number : 0;
+	}
+	closedir(tasks);
+	return tid;
+}
+
+/* Waits until it waits. */
+static void watch_handler(struct seen *seen)
+{
+	int tid = 0;
+
+	for (int all = 0; all < BEGIN_MOST && !tid; all++, usleep(LOOK_US))
+		tid = find_handler();
+	cr_assert(tid, "there is no cuda-EvtHandlr");
+	*seen = (struct seen){ 0 };
+	for (int all = 0; all < BEGIN_MOST && !seen->polling; all++, usleep(LOOK_US))
+		look(tid, seen);
+}
+
+/* As on an H100. */
+Test(host_wait, blocking_is_a_futex_and_a_thread_of_the_driver_polls_the_device)
 {
 	for (enum waits_in in = IN_STREAM; in <= IN_COPY; in++) {
 		struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = in };
-		struct seen seen;
+		struct seen seen, handler;
 		if (in == IN_EVENT)
 			waiter.flags = CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST;
 		start(&waiter, NULL);
 		watch(&waiter, true, &seen);
+		watch_handler(&handler);
 		finish(&waiter);
-		cr_expect_eq(seen.polling, seen.looks, "case %d: polling in %d of %d looks", in, seen.polling, seen.looks);
-		cr_expect(strstr(seen.path, "/dev/nvidia0"), "case %d: it polls %s", in, seen.path);
+		cr_expect_eq(seen.futex, seen.looks, "case %d: on a futex in %d of %d looks", in, seen.futex, seen.looks);
+		cr_expect(strstr(handler.path, "/dev/nvidia0"), "case %d: it polls '%s'", in, handler.path);
 		cr_expect_lt(waiter.cpu_ns, 5000000u);
 	}
 }
@@ -278,15 +312,68 @@ Test(host_wait, an_event_made_to_block_blocks_in_a_context_that_spins)
 	start(&waiter, NULL);
 	watch(&waiter, true, &seen);
 	finish(&waiter);
-	cr_expect_eq(seen.polling, seen.looks);
+	cr_expect_eq(seen.futex, seen.looks);
 }
 
-Test(host_wait, where_no_descriptor_can_be_made_it_spins)
+Test(host_wait, where_no_file_can_be_made_it_blocks_all_the_same)
 {
 	struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = IN_STREAM };
+	struct seen seen, handler;
 
 	setenv("TMPDIR", "/nonexistent", 1);
-	expect_spin(&waiter, NULL);
+	start(&waiter, NULL);
+	watch(&waiter, true, &seen);
+	watch_handler(&handler);
+	finish(&waiter);
+	cr_expect_eq(seen.futex, seen.looks);
+	cr_expect(strstr(handler.path, "eventfd"), "it polls '%s'", handler.path);
+}
+
+/* No thread can wake it. */
+Test(host_wait, where_no_descriptor_is_left_it_spins)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = IN_STREAM };
+	struct rlimit before, none;
+	clockid_t clock;
+	uint64_t cpu_ns = 0;
+
+	EXPECT_CU(cuInit(0));
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	start(&waiter, "100");
+	cr_assert_eq(pthread_getcpuclockid(waiter.thread, &clock), 0);
+	for (int all = 0; all < BEGIN_MOST && cpu_ns < SPUN_NS; all++, usleep(LOOK_US))
+		cpu_ns = clock_ns_of(clock);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	finish(&waiter);
+	cr_expect_geq(cpu_ns, SPUN_NS);
+}
+
+static void wait_for(void *semaphore)
+{
+	sem_wait(semaphore);
+}
+
+/* Whether a GPU's driver lets it is not known; here it must not be what a program hangs in. */
+Test(host_wait, a_host_function_that_does_not_end_holds_up_no_host_that_blocks)
+{
+	struct waiter waiter = { .flags = CU_CTX_SCHED_BLOCKING_SYNC, .in = IN_STREAM };
+	struct seen seen;
+	CUcontext context;
+	CUstream stream;
+	sem_t until;
+
+	sem_init(&until, 0, 0);
+	start(&waiter, NULL);
+	watch(&waiter, true, &seen);
+	EXPECT_CU(cuDevicePrimaryCtxRetain(&context, 0));
+	EXPECT_CU(cuCtxSetCurrent(context));
+	EXPECT_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	EXPECT_CU(cuLaunchHostFunc(stream, wait_for, &until));
+	finish(&waiter);
+	sem_post(&until);
+	EXPECT_CU(cuStreamSynchronize(stream));
 }
 
 /* The queue holds 1024 tasks: one more waits for its GPU, and is let in. */

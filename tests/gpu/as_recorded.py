@@ -4,9 +4,12 @@
   as_recorded.py BUILD                     plays the parts of tests/gpu/run that record on the stand-in, and compares with
                                            every recordings/*.jsonl; what a recordings/*.known lists may differ
   as_recorded.py BUILD --record            writes recordings/rehearsal.jsonl anew, after the stand-in was changed
-  as_recorded.py --keep RECORDING NAME     writes recordings/NAME.jsonl: of a recording.jsonl what is compared"""
+  as_recorded.py --keep RECORDING… NAME    writes recordings/NAME.jsonl: of these recording.jsonl what is compared, which is
+                                           of the parts drill, capture, sequence and stuck (of the call first) and of
+                                           context (of the call defaults)"""
 
 import copy
+import fileinput
 import json
 import os
 import pathlib
@@ -35,9 +38,11 @@ def play(build, directory):
 
 
 def keep(lines, path):
-    """Of other threads' callbacks one of each kind; no numbers, which are the machine's."""
+    """Of other threads' callbacks one of each kind; no numbers, which are the machine's; no part that is not played."""
     kept, seen = [], set()
     for line in map(json.loads, lines):
+        if line["kind"] != "machine" and line["part"] not in PARTS:
+            continue
         if line["kind"] == "callback" and line["text"].startswith(compare.OTHER_THREAD):
             line.update(text=compare.OTHER_THREAD + compare.kind_of(line["text"]), thread=None)
         if line["kind"] == "number" or (line["kind"] == "thread" and line["thread"] != "main"):
@@ -90,8 +95,8 @@ def check(recording, played, build):
 
 def main():
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    if sys.argv[1:2] == ["--keep"] and len(sys.argv) == 4:
-        keep(open(sys.argv[2]), RECORDINGS / f"{sys.argv[3]}.jsonl")
+    if sys.argv[1:2] == ["--keep"] and len(sys.argv) >= 4:
+        keep(fileinput.input(sys.argv[2:-1]), RECORDINGS / f"{sys.argv[-1]}.jsonl")
         return
     if len(sys.argv) < 2 or sys.argv[2:] not in ([], ["--record"]):
         sys.exit(__doc__)

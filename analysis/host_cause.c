@@ -13,6 +13,11 @@ enum rw_cause_class host_cause_story(enum rw_cause_class class_)
 	return class_ == RW_CAUSE_RUNNING ? RW_CAUSE_CPU : class_;
 }
 
+bool host_cause_is_of_gpu(enum rw_cause_class class_)
+{
+	return class_ == RW_CAUSE_GPU || class_ == RW_CAUSE_THROTTLE;
+}
+
 static bool is_better(const struct cause *cause, const struct cause *than)
 {
 	if (than->class_ == RW_CAUSE_UNKNOWN || cause->class_ == RW_CAUSE_UNKNOWN)
@@ -25,11 +30,12 @@ static bool is_better(const struct cause *cause, const struct cause *than)
 void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause)
 {
 	enum rw_cause_class story = host_cause_story(cause->class_);
+	struct host_cause_best *best = host_cause_is_of_gpu(story) ? &host->by_gpu : &host->otherwise;
 
-	host->certain |= !cause->inferred && story != RW_CAUSE_UNKNOWN;
-	if (!host->ranks++ || is_better(cause, &host->cause)) {
-		host->cause = *cause;
-		host->rank = rank;
+	host->ranks++;
+	if (!best->ranks++ || is_better(cause, &best->cause)) {
+		best->cause = *cause;
+		best->rank = rank;
 	}
 	host->known += story != RW_CAUSE_UNKNOWN;
 	host->classes[story].certain |= !cause->inferred;
@@ -45,10 +51,35 @@ static bool counts(const struct host_cause *host, int class_)
 	return class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && (host->classes[class_].certain || !host->certain);
 }
 
+/* One of several GPUs that is held back does not make a host late. */
+static void leave_out_gpus(struct host_cause *host)
+{
+	host->left_out = host->by_gpu.ranks && host_cause_is_of_few(host->by_gpu.ranks, host->ranks);
+	if (!host->left_out)
+		return;
+	host->known -= host->by_gpu.ranks;
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
+		if (host_cause_is_of_gpu((enum rw_cause_class)class_))
+			host->classes[class_].ranks = 0;
+}
+
+static void take_best(struct host_cause *host)
+{
+	bool gpu = !host->left_out && host->by_gpu.ranks && (!host->otherwise.ranks || is_better(&host->by_gpu.cause, &host->otherwise.cause));
+	const struct host_cause_best *best = gpu ? &host->by_gpu : &host->otherwise;
+
+	host->cause = best->cause;
+	host->rank = best->rank;
+}
+
 void host_cause_end(struct host_cause *host)
 {
 	uint32_t classes = 0;
 
+	leave_out_gpus(host);
+	take_best(host);
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
+		host->certain |= class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && host->classes[class_].certain;
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
 		classes += counts(host, class_);
 	host->differ = classes > 1;
@@ -92,9 +123,21 @@ static void add_unexplained(struct record *record, const struct host_cause *host
 	record_add_missing(record, what);
 }
 
+static void add_left_out(struct record *record, const struct job *job, const struct host_cause *host)
+{
+	uint32_t ranks = host->by_gpu.ranks;
+	char what[192];
+
+	snprintf(what, sizeof(what), "why the host's other %u ranks are late: what the GPU of rank %d%s shows (%.60s) explains %s only", host->ranks - ranks,
+		 job->ranks[host->by_gpu.rank].world, ranks > 1 ? " and of others" : "", host->by_gpu.cause.gpu_text, ranks > 1 ? "these" : "this rank");
+	record_add_missing(record, what);
+}
+
 void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host)
 {
 	record_set_cause(record, intern, job->ranks[host->rank].process, &host->cause);
+	if (host->left_out && !host->known)
+		add_left_out(record, job, host);
 	if (host->ranks < 2 || !host->known)
 		return;
 	if (host->differ)

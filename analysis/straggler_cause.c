@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/gpu_evidence.h"
+#include "analysis/host_cause.h"
 #include "analysis/model.h"
 #include "analysis/tally.h"
 #include "analysis/usual_sleep.h"
@@ -199,7 +200,8 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 		cause->gpu_advice = "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
 
-bool straggler_is_explained(struct analysis *analysis, uint32_t rank)
+/* The class of a cause that tells the rank; RW_CAUSE_UNKNOWN: there is none. */
+static enum rw_cause_class told_by(struct analysis *analysis, uint32_t rank)
 {
 	const struct suspect *suspect = &analysis->stragglers.suspects[rank];
 	struct straggler_cost cost = straggler_cost(analysis, &rank, 1);
@@ -207,7 +209,17 @@ bool straggler_is_explained(struct analysis *analysis, uint32_t rank)
 
 	find_cause(analysis, suspect, &analysis->job.ranks[rank], cost.step_ns, &cause);
 	ask_gpu(analysis, suspect, rank, &cost, &cause);
-	return straggler_is_told_by(&cause);
+	return straggler_is_told_by(&cause) ? cause.class_ : RW_CAUSE_UNKNOWN;
+}
+
+bool straggler_is_explained(struct analysis *analysis, uint32_t rank)
+{
+	return told_by(analysis, rank) != RW_CAUSE_UNKNOWN;
+}
+
+bool straggler_is_late_by_its_gpu(struct analysis *analysis, uint32_t rank)
+{
+	return host_cause_is_of_gpu(told_by(analysis, rank));
 }
 
 void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost, struct cause *cause)

@@ -32,5 +32,7 @@ void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const 
 bool straggler_is_told_by(const struct cause *cause);
 /* Whether a cause is seen for so much of its lateness that it is not chance. */
 bool straggler_is_explained(struct analysis *analysis, uint32_t rank);
+/* The same, and the cause is its GPU's. */
+bool straggler_is_late_by_its_gpu(struct analysis *analysis, uint32_t rank);
 
 #endif

@@ -21,6 +21,23 @@ static const uint64_t evidence_wait_ns = 1000000000;
 static const uint64_t update_pause_ns = 1000000000;
 static const uint32_t host_subject = 1u << 31;
 
+/* Is what makes the rank late its own GPU, which explains none of its mates? */
+static bool is_late_by_its_gpu_alone(struct analysis *analysis, uint32_t rank)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+	uint32_t mates = 0, by_gpu = 0;
+
+	if (!straggler_is_late_by_its_gpu(analysis, rank))
+		return false;
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		if (stragglers->suspects[i].host != stragglers->suspects[rank].host)
+			continue;
+		mates++;
+		by_gpu += straggler_is_late_by_its_gpu(analysis, i);
+	}
+	return host_cause_is_of_few(by_gpu, mates);
+}
+
 /* All ranks of its host are as late: to name this one, because the tests of the others do not show as much yet, would mislead. */
 static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 {
@@ -42,7 +59,7 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 		decided += mate->decided_ns != 0;
 		as_late += !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, length) * 2 >= least_ns;
 	}
-	if (decided + as_late < mates)
+	if (!as_late || decided + as_late < mates || is_late_by_its_gpu_alone(analysis, rank))
 		return;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (stragglers->suspects[i].host == suspect->host && !stragglers->suspects[i].decided_ns)
@@ -204,7 +221,7 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	if (!straggler_is_host_late(suspect))
-		miss_gpu(record, analysis, suspect, ranks[0], cause);
+		miss_gpu(record, analysis, suspect, host->rank, cause);
 	set_late(record, suspect, cost);
 	doubt(record, analysis, suspect, ranks[0], cause);
 	record_set_operation(record, &analysis->job, straggler_shown_instance(suspect), RW_PHASE_LAUNCHED);

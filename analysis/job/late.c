@@ -191,16 +191,33 @@ static void set_different(struct record *record, const struct world *world, uint
 	record->finding.cause.text = record->differing;
 }
 
+/* Do the reasons of too few of the ranks say that it is their GPUs? Then these are none of the host's. */
+static bool is_gpu_of_few(const struct world *world, const uint32_t *ranks, uint32_t count, uint64_t now_ns)
+{
+	uint32_t by_gpu = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct world_reason *reason = reason_of(&world->ranks[ranks[i]], now_ns);
+		by_gpu += reason && host_cause_is_of_gpu(reason->class_);
+	}
+	return host_cause_is_of_few(by_gpu, count);
+}
+
 /* The reason that those of its ranks have of whom one is known; of ranks whose reasons differ none is taken. */
 static const struct world_reason *set_reason(struct record *record, const struct world *world, const uint32_t *ranks, uint32_t count,
 					     uint64_t now_ns)
 {
 	const struct world_reason *first = NULL;
-	uint32_t chosen = 0;
+	uint32_t chosen = 0, left_out = 0;
+	bool without_gpus = is_gpu_of_few(world, ranks, count, now_ns);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct world_reason *reason = reason_of(&world->ranks[ranks[i]], now_ns);
 
+		if (reason && without_gpus && host_cause_is_of_gpu(reason->class_)) {
+			left_out++;
+			continue;
+		}
 		if (first && reason && host_cause_story(first->class_) != host_cause_story(reason->class_)) {
 			set_different(record, world, ranks[chosen], ranks[i]);
 			return first;
@@ -209,6 +226,10 @@ static const struct world_reason *set_reason(struct record *record, const struct
 			first = reason;
 			chosen = i;
 		}
+	}
+	if (!first && left_out) {
+		record_add_missing(record, "why all ranks of the host are late: what the GPUs of some of them show explains these only");
+		return NULL;
 	}
 	const struct world_reason *reason = told_set_reason(record, &world->ranks[ranks[chosen]], now_ns);
 

@@ -7,7 +7,7 @@
 #include "analysis/gpu_evidence.h"
 #include "history.h"
 
-enum { RANKS = 8, SICK = 3, FIRST_LATE = 15, POLL_MS = 500 };
+enum { RANKS = 8, SICK = 3, OF_HOST = 4 /* ranks, where there are two hosts: SICK is the last of the first one */, FIRST_LATE = 15, POLL_MS = 500 };
 
 static const struct history_job slow_gpu = {
 	.ranks = RANKS,
@@ -25,7 +25,8 @@ struct health {
 	double from_ms, to_ms;
 	uint32_t reasons;
 	int mhz;
-	bool all; /* of every rank, else of SICK alone */
+	bool all; /* of every rank, else of SICK alone … */
+	bool of_host; /* … or of all of its host */
 };
 
 struct run {
@@ -54,7 +55,7 @@ static void emit(void *argument, const struct rw_finding *finding)
 static void read_gpus(struct run *run, const struct health *health, double at_ms)
 {
 	for (int rank = 0; rank < RANKS; rank++) {
-		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (health->all || rank == SICK);
+		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (health->all || rank == SICK || (health->of_host && rank < OF_HOST));
 		struct analysis_gpu_state state = {
 			.at_ns = (uint64_t)(at_ms * 1e6),
 			.sm_mhz = special ? health->mhz : 1980,
@@ -226,6 +227,70 @@ Test(gpu_evidence, a_power_cap_at_the_others_clock_is_usual)
 
 	play(&run, &capped);
 	expect_unknown(&run);
+}
+
+/* The mates of SICK on one of two hosts are late as well, up to this step (0: the last). */
+static struct history_job late_host(int last_step)
+{
+	struct history_job job = slow_gpu;
+
+	job.hosts = 2;
+	for (int mate = 0; mate < OF_HOST - 1; mate++)
+		job.faults[mate + 1] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = mate, .first_step = FIRST_LATE, .last_step = last_step,
+							       .ms = 120 };
+	return job;
+}
+
+static void play_throttled(struct run *run, const struct history_job *job, bool of_host)
+{
+	begin(run, job);
+	const struct health hot = { .from_ms = late_ms(run), .to_ms = 1e9, .reasons = ANALYSIS_CLOCK_HW_THERMAL, .mhz = 990, .of_host = of_host };
+
+	play(run, &hot);
+}
+
+Test(gpu_evidence, one_gpu_that_is_held_back_does_not_explain_why_its_whole_host_is_late)
+{
+	const struct history_job job = late_host(0);
+	struct run run;
+
+	play_throttled(&run, &job, false);
+	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
+	cr_assert(finding && finding->scope == RW_SCOPE_HOST && finding->rank_count == OF_HOST);
+	cr_expect_eq(finding->class_, RW_CAUSE_UNKNOWN, "%s", finding->cause_text);
+	cr_expect(strstr(finding->missing, "why the host's other 3 ranks are late: what the GPU of rank 3 shows (hardware thermal slowdown, "
+					   "990 of 1980 MHz) explains this rank only"),
+		  "%s", finding->missing);
+	end(&run);
+}
+
+Test(gpu_evidence, gpus_of_most_ranks_that_are_held_back_explain_why_their_host_is_late)
+{
+	const struct history_job job = late_host(0);
+	struct run run;
+
+	play_throttled(&run, &job, true);
+	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
+	cr_assert(finding && finding->scope == RW_SCOPE_HOST && finding->rank_count == OF_HOST);
+	cr_expect_eq(finding->class_, RW_CAUSE_THROTTLE, "%s", finding->cause_text);
+	end(&run);
+}
+
+/* Noise that hits the whole host, just as the rank's own GPU has shown why that one is late. */
+Test(gpu_evidence, a_rank_whose_gpu_alone_is_held_back_is_named_and_not_its_host_that_is_late_meanwhile)
+{
+	const struct history_job job = late_host(FIRST_LATE + 3);
+	struct run run;
+
+	play_throttled(&run, &job, false);
+	cr_assert(last(&run, RW_KIND_STRAGGLER));
+	for (size_t i = 0; i < run.count; i++) {
+		const struct history_finding *finding = &run.findings[i];
+		if (finding->kind != RW_KIND_STRAGGLER)
+			continue;
+		cr_expect(finding->scope == RW_SCOPE_RANK && finding->rank == SICK && finding->class_ == RW_CAUSE_THROTTLE, "%s", finding->text);
+	}
+	end(&run);
 }
 
 Test(gpu_evidence, an_xid_of_the_gpu_right_before_is_the_cause)

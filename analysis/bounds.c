@@ -39,7 +39,7 @@ const struct bound bounds[] = {
 	ROW(EVIDENCE_THREADS, "threads of a process that are sampled", "the one that was sampled longest ago makes room"),
 	ROW(LOSSES_KEPT, "latest stretches of time in which events of the host were lost", "older ones are overwritten"),
 	ROW(PYTHON_LOOKS, "latest looks at a process's Python", "older ones are overwritten"),
-	ROW(FINDINGS_MAX, "findings, open and remembered", "the oldest that is closed is forgotten; where all are open, the oldest"),
+	ROW(FINDINGS_MAX, "findings, open and remembered", "the oldest that is closed is forgotten; where all are open, the oldest of the least severe is closed for one that is more severe, and any other is not told"),
 	ROW(HANG_OPEN_MAX, "ranks at a time that are told as missing", "further ones are not told"),
 	ROW(CIRCLE_RANKS_MAX, "ranks in a circle of waits", "a longer one is not looked for"),
 	ROW(USUAL_MAX, "places × ranks × sides of which the usual values are known", "values at further places have no past"),

@@ -63,19 +63,6 @@ static void drop(struct findings *findings, uint32_t at)
 	findings->count--;
 }
 
-static void make_room(struct findings *findings)
-{
-	if (findings->count < FINDINGS_MAX)
-		return;
-	for (uint32_t i = 0; i < findings->count; i++) {
-		if (findings->records[i]->open)
-			continue;
-		drop(findings, i);
-		return;
-	}
-	drop(findings, 0);
-}
-
 static void emit(struct findings *findings, struct record *record, enum rw_finding_state state, uint64_t now_ns)
 {
 	record->finding.state = state;
@@ -86,6 +73,30 @@ static void emit(struct findings *findings, struct record *record, enum rw_findi
 	findings->told = true;
 	incident_write(findings, record);
 	findings->emit(findings->argument, &record->finding);
+}
+
+/* Where all are open, the oldest of those that matter least makes room for one that matters more, and is closed: who reads findings would
+ * take it for open for ever. One that does not is not told: else each of more findings than there is room for would be opened again and again, as
+ * the next one takes its place. */
+static bool make_room(struct findings *findings, enum rw_severity severity, uint64_t now_ns)
+{
+	uint32_t least = 0;
+
+	if (findings->count < FINDINGS_MAX)
+		return true;
+	for (uint32_t i = 0; i < findings->count; i++) {
+		if (!findings->records[i]->open) {
+			drop(findings, i);
+			return true;
+		}
+		if (findings->records[i]->finding.severity < findings->records[least]->finding.severity)
+			least = i;
+	}
+	if (findings->records[least]->finding.severity >= severity)
+		return false;
+	emit(findings, findings->records[least], RW_FINDING_CLOSED, now_ns);
+	drop(findings, least);
+	return true;
 }
 
 static bool changed(double before, double after)
@@ -202,7 +213,10 @@ void findings_tell(struct findings *findings, struct record *record, uint64_t no
 		record->finding.first_seen_ns = before->first_seen_ns;
 	if (before)
 		drop(findings, (uint32_t)known);
-	make_room(findings);
+	if (!make_room(findings, record->finding.severity, now_ns)) {
+		record_free(record);
+		return;
+	}
 	findings->records[findings->count++] = record;
 	findings->opened += record->finding.severity > RW_NOTICE && !counted;
 	emit(findings, record, goes_on ? RW_FINDING_UPDATE : RW_FINDING_OPEN, now_ns);

@@ -21,7 +21,8 @@ struct findings {
 	void *argument;
 };
 
-/* Takes ownership of the record: opens it, or updates the open finding of the same kind and subject if it has changed. */
+/* Takes ownership of the record: opens it, or updates the open finding of the same kind and subject if it has changed. Where FINDINGS_MAX are
+ * open, one that is more severe than some of them closes the oldest of the least severe; any other is not told. */
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns);
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
 void findings_close_all(struct findings *findings, uint64_t now_ns);

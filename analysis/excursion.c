@@ -278,12 +278,12 @@ static bool is_noise_known(struct comparison *comparison, double times)
 }
 
 /* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may begin in the middle
- * of the first one. */
+ * of the first one: then it takes as many behind that. */
 static bool is_even(const struct suspect *suspect, uint32_t length)
 {
 	uint64_t least_ns = UINT64_MAX, most_ns = 0;
 
-	for (uint32_t i = 0; i + 1 < length; i++) {
+	for (uint32_t i = 0; i + 1 < length || i < EXCURSION_ROW_MIN; i++) {
 		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - i);
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		most_ns = late_ns > most_ns ? late_ns : most_ns;

@@ -26,7 +26,8 @@ struct health {
 	uint32_t reasons;
 	int mhz;
 	bool all; /* of every rank, else of SICK alone … */
-	bool of_host; /* … or of all of its host */
+	bool of_host; /* … or of all of its host, … */
+	double others_to_ms; /* … but of others than SICK only up to then */
 };
 
 struct run {
@@ -55,7 +56,8 @@ static void emit(void *argument, const struct rw_finding *finding)
 static void read_gpus(struct run *run, const struct health *health, double at_ms)
 {
 	for (int rank = 0; rank < RANKS; rank++) {
-		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (health->all || rank == SICK || (health->of_host && rank < OF_HOST));
+		bool others = health->all || (health->of_host && rank < OF_HOST);
+		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (rank == SICK || (others && at_ms <= health->others_to_ms));
 		struct analysis_gpu_state state = {
 			.at_ns = (uint64_t)(at_ms * 1e6),
 			.sm_mhz = special ? health->mhz : 1980,
@@ -201,10 +203,34 @@ Test(gpu_evidence, a_node_that_is_hot_as_a_whole_does_not_explain_one_late_rank)
 	struct run run;
 
 	begin(&run, &slow_gpu);
-	const struct health hot = { 0, 1e9, ANALYSIS_CLOCK_HW_THERMAL, 990, true };
+	const struct health hot = { 0, 1e9, ANALYSIS_CLOCK_HW_THERMAL, 990, true, false, 1e9 };
 
 	play(&run, &hot);
 	expect_unknown(&run);
+}
+
+/* Readings of two seconds, of which the other GPUs were slow in one, or in half a second less. */
+Test(gpu_evidence, gpus_that_are_slow_for_half_of_the_time_are_slow_as_well)
+{
+	static const struct {
+		double slow_ms;
+		enum rw_cause_class class_;
+	} cases[] = { { 1000, RW_CAUSE_UNKNOWN }, { 500, RW_CAUSE_THROTTLE } };
+	const double from_ms = HISTORY_BASE_MS + 4 * POLL_MS;
+	const struct cause_window window = { (uint64_t)(from_ms * 1e6), (uint64_t)((from_ms + 2000) * 1e6) };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct cause cause = { 0 };
+		struct run run;
+		begin(&run, &slow_gpu);
+		const struct health hot = { .to_ms = 1e9, .reasons = ANALYSIS_CLOCK_HW_THERMAL, .mhz = 990, .all = true,
+					    .others_to_ms = from_ms + cases[i].slow_ms };
+
+		play(&run, &hot);
+		gpu_evidence_explain(run.analysis, SICK, &window, 1, window.from_ns, &cause);
+		cr_expect_eq(cause.class_, cases[i].class_, "case %zu: %d", i, cause.class_);
+		end(&run);
+	}
 }
 
 Test(gpu_evidence, clocks_that_were_low_before_explain_nothing)
@@ -244,7 +270,7 @@ static struct history_job late_host(int last_step)
 static void play_throttled(struct run *run, const struct history_job *job, bool of_host)
 {
 	begin(run, job);
-	const struct health hot = { .from_ms = late_ms(run), .to_ms = 1e9, .reasons = ANALYSIS_CLOCK_HW_THERMAL, .mhz = 990, .of_host = of_host };
+	const struct health hot = { .from_ms = late_ms(run), .to_ms = 1e9, .reasons = ANALYSIS_CLOCK_HW_THERMAL, .mhz = 990, .of_host = of_host, .others_to_ms = 1e9 };
 
 	play(run, &hot);
 }

@@ -160,6 +160,28 @@ Test(lost_time, passes_through_calls_of_a_group_that_wait_for_each_other_in_a_ri
 	stage_close(stage);
 }
 
+/* Rank 1 called `second` before `first`, and saw it end before it came to that; rank 2 the other way round. */
+Test(lost_time, in_a_ring_the_call_that_started_first_goes_first_whichever_ended_first)
+{
+	for (int swapped = 0; swapped < 2; swapped++) {
+		struct stage *stage = stage_open();
+		struct instance *first = NULL, *second = NULL;
+
+		finished(stage, &stage->pairs[0], 1, (uint64_t[]){ 1980, 1000 }, 980);
+		for (int i = 0; i < 2; i++)
+			if (i == swapped)
+				first = finished(stage, &stage->pairs[1], 2, (uint64_t[]){ 2000, 1000 }, 0);
+			else
+				second = finished(stage, &stage->pairs[1], 3, (uint64_t[]){ 1990, 2005 }, 0);
+		first->operations[0].ticket = 3;
+		second->operations[0].ticket = 2;
+		second->operations[0].done_ns = ms(1999);
+		finished(stage, &stage->all, 4, (uint64_t[]){ 2010, 2010, 2010, 1000 }, 0);
+		cr_expect_eq(healed_ms(stage), 980, "%lu", healed_ms(stage));
+		stage_close(stage);
+	}
+}
+
 Test(lost_time, no_more_is_won_than_there_was_lateness)
 {
 	struct stage *stage = stage_open();

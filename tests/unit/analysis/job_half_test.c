@@ -138,6 +138,24 @@ Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
 	}
 }
 
+Test(job_half, takes_no_cause_of_a_slow_host_from_the_gpu_of_one_of_its_ranks)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = usual(MANY_FLAT, MANY_SLOW_HOST);
+	const struct many_hosts_finding *found = NULL;
+
+	job.hosts = 8;
+	job.throttled = job.one_throttled = true;
+	job.seconds = 160;
+	many_hosts_play(&job, &result);
+	for (size_t i = 0; i < result.count; i++)
+		if (result.findings[i].state != RW_FINDING_CLOSED && result.findings[i].kind == RW_KIND_STRAGGLER) {
+			found = &result.findings[i];
+			cr_expect(found->scope == RW_SCOPE_HOST && found->class_ == RW_CAUSE_UNKNOWN, "%s: %s", found->text, found->cause);
+		}
+	cr_assert_not_null(found);
+}
+
 Test(job_half, takes_no_cause_of_a_slow_host_whose_ranks_have_different_ones)
 {
 	for (int differ = 0; differ < 2; differ++) {

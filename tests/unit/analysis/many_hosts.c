@@ -613,7 +613,8 @@ static void look_at_suspects(struct many *many, int number)
 static void read_gpu(struct many *many, int number)
 {
 	struct host *host = host_of(many, number);
-	bool hot = is_faulty(many->job, number) && now_s(many, many->ticked_ms) >= many->job->at_s;
+	bool cool = many->job->one_throttled && number % many->job->per_host;
+	bool hot = !cool && is_faulty(many->job, number) && now_s(many, many->ticked_ms) >= many->job->at_s;
 	struct analysis_gpu_state state = {
 		.at_ns = ns_at(host, many->ticked_ms), .sm_mhz = hot ? 1100 : 1980, .sm_mhz_max = 1980,
 		.clock_reasons = hot ? ANALYSIS_CLOCK_SW_THERMAL : 0, .remap_pending = -1, .remap_failure = -1, .memory_used = -1,

@@ -72,7 +72,8 @@ struct many_hosts_job {
 	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host suspects is looked at */
 	bool some_sleep;             /* with in_fsync: every second rank sleeps instead */
 	bool second_thread;          /* launches all but the first calls, as autograd's does; the main thread is what is looked at */
-	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees */
+	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees; … */
+	bool one_throttled;          /* … of a slow host only that of its first rank */
 	enum many_hosts_fault fault;
 	int rank;                    /* whose, or of the host's */
 	int other_rank;              /* of two */

@@ -647,3 +647,24 @@ Test(straggler, names_the_host_as_soon_as_one_of_its_late_ranks_is_suspected)
 		expect_the_host(&job, 8, each, "one seen", seed);
 	}
 }
+
+/* Noise that lasts for a few steps: each of these is later than the one before, and the next one is in time. A fault that begins in the middle
+ * of the first of them is as late in the fourth. */
+Test(straggler, a_lateness_that_has_only_grown_for_three_steps_names_nobody_yet)
+{
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		static const double ms[] = { 75, 160, 220 };
+		const int first = 80, steps = (int)(sizeof(ms) / sizeof(*ms));
+		struct history_job job = eight;
+		job.steps = 100;
+		for (int i = 0; i < steps + goes_on; i++)
+			job.faults[i] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 3, .first_step = first + i,
+								.last_step = i < steps ? first + i : 0, .ms = i < steps ? ms[i] : 220 };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
+
+		cr_expect_eq(finding != NULL, goes_on, "%s", finding ? finding->text : "nobody");
+		cr_expect(!finding || (double)finding->time_ns / 1e6 < history_step_ms(run.history, first + 8), "named late");
+		end(&run);
+	}
+}

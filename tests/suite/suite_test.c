@@ -74,11 +74,13 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
  * single ones. 3001135: grown within two steps, from a lateness that was unusual already. 61001842: works with the late rank, whose steps were
  * longer than the windows of the sums. 62001659, 62001839: noise that lasts, as in healthy jobs. 71000048: works with a rank that stalls for
  * 5 s in one step of 20, which was not judged in all windows and so was not compared with. 96000919: the whole host of a rank that was late
- * again, after too few steps to say what the others of its host were late by. */
+ * again, after too few steps to say what the others of its host were late by. 97000837: the whole host of a rank whose own GPU was held back.
+ * 97001126: three steps, each later than the one before. */
 Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 {
 	static const unsigned faulty[] = { 3000010, 3000089, 3000842, 3000929, 5001209, 5002130, 5002546, 5002667, 431, 3001135,
-					  61000318, 61001842, 62001659, 62001839, 71000048, 96000919 };
+					  61000318, 61001842, 62001659, 62001839, 71000048, 96000919,
+					  97000837, 97001126 };
 	struct suite_result result;
 	char what[512];
 

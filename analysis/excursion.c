@@ -16,6 +16,7 @@ enum {
 	TWO = 1, /* of excursions_lengths */
 	THREE = 2,
 	TWELVE = 4,
+	HALF = 2,
 	QUARTER = 4, /* of an excursion's steps may be less late */
 };
 
@@ -278,16 +279,18 @@ static bool is_noise_known(struct comparison *comparison, double times)
 }
 
 /* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may begin in the middle
- * of the first one: then it takes as many behind that. */
+ * of the first one; but where two are left, that one must be half as late, as two that are alike may be in the middle of noise that grows. */
 static bool is_even(const struct suspect *suspect, uint32_t length)
 {
 	uint64_t least_ns = UINT64_MAX, most_ns = 0;
 
-	for (uint32_t i = 0; i + 1 < length || i < EXCURSION_ROW_MIN; i++) {
+	for (uint32_t i = 0; i + 1 < length; i++) {
 		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - i);
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		most_ns = late_ns > most_ns ? late_ns : most_ns;
 	}
+	if (length <= EXCURSION_ROW_MIN && suspect_shown_ns(suspect, suspect->step + 1 - length) * HALF < most_ns)
+		return false;
 	return (double)most_ns <= EXCURSION_EVEN * (double)least_ns;
 }
 

@@ -138,12 +138,9 @@ struct connector {
 	ncclResult_t result;
 };
 
-/* An abort on another thread waits until this has left the communicator. */
 static void run(struct connector *connector)
 {
-	comm_plan_started(connector->plan->comm);
 	connector->result = connector->round->connect(connector->plan);
-	comm_plan_done(connector->plan->comm);
 }
 
 static void connect_beside(struct async *async)

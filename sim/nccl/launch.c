@@ -235,13 +235,18 @@ static void drop_all(struct plan *plan)
 	}
 }
 
+/* An abort on another thread waits until this one has left the communicators. */
 ncclResult_t launch_plans(struct plan *plans)
 {
+	for (struct plan *plan = plans; plan; plan = plan->next)
+		comm_plan_started(plan->comm);
 	ncclResult_t result = launch_all(plans);
 
 	while (plans) {
 		struct plan *next = plans->next;
+		struct ncclComm *comm = plans->comm;
 		drop_all(plans);
+		comm_plan_done(comm);
 		plans = next;
 	}
 	return result;

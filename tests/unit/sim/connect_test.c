@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections at first use: on the host, inside the group's end, before the launch, and not without the peers. */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ struct caller {
 	CUcontext context;
 	pthread_t thread;
 	ncclResult_t result;
+	atomic_int tid; /* 0: it does not run yet */
 	atomic_bool returned;
 };
 
@@ -27,6 +29,7 @@ static void *caller_main(void *argument)
 {
 	struct caller *caller = argument;
 
+	atomic_store(&caller->tid, gettid());
 	CU(cuCtxSetCurrent(caller->context));
 	caller->result = caller->call(caller->rank);
 	atomic_store(&caller->returned, true);
@@ -90,6 +93,31 @@ static void wait_for_group_end(void)
 	while (!records("GroupApi state 24")) {
 		CHECK(now_ns() < until);
 		usleep(1000);
+	}
+}
+
+static char state_of_thread(int tid)
+{
+	char path[64], text[512] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	FILE *file = fopen(path, "r");
+	CHECK(file && fgets(text, sizeof(text), file));
+	fclose(file);
+	const char *name_ends = strrchr(text, ')');
+	CHECK(name_ends && name_ends[1] == ' ');
+	return name_ends[2];
+}
+
+/* It sits in its call: it sleeps whenever it is looked at, and not only as long as a lock of the recording is taken. */
+static void wait_until_it_sleeps(const struct caller *caller)
+{
+	enum { LOOKS = 5, APART_US = 10000 };
+	uint64_t until = now_ns() + DEADLINE_S * 1000000000ull;
+
+	for (int asleep = 0; asleep < LOOKS; usleep(APART_US)) {
+		CHECK(now_ns() < until && !atomic_load(&caller->returned));
+		asleep = state_of_thread(atomic_load(&caller->tid)) == 'S' ? asleep + 1 : 0;
 	}
 }
 
@@ -255,6 +283,7 @@ static void abort_main(struct rank *rank)
 	if (rank->rank != 0) {
 		start(&caller, rank, rank->rank == 1 ? reduce : pass_on);
 		wait_for_group_end();
+		wait_until_it_sleeps(&caller);
 	}
 	NCCL(ncclCommAbort(rank->comm));
 	rank->comm = NULL;

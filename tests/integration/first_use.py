@@ -54,7 +54,7 @@ def check_hang(failures, program, what, ranks, rank, blocking, limit_s, options)
             return
         at_ns, finding = found[0]
         after_s = (at_ns - away_ns) / 1e9
-        failures.check(after_s <= limit_s + SEEN_S, f"{name}: named after {after_s:.2f} s (limit {limit_s + SEEN_S} s)")
+        failures.check(after_s <= limit_s + SEEN_S, f"{name}: named after {after_s:.2f} s (limit {limit_s + SEEN_S} s)", timed=True)
         others = [other for other in range(ranks) if other != rank]
         failures.check(finding["late"]["waiting"] == others, f"{name}: waiting {finding['late']['waiting']}")
         # The boxes show what was until their last heartbeat: let that lie behind the limit, too.

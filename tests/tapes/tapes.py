@@ -206,11 +206,12 @@ def perform(name, tape, more_late_steps=0):
     scenario_name, variables = variant(name)
     scenario = stage.scenarios()[scenario_name]
     header = todays_header(name)
-    header.update(job=f"tape-{os.getpid()}", recorded=datetime.date.today().isoformat(), kernel=os.uname().release.split("-")[0])
+    header.update(recorded=datetime.date.today().isoformat(), kernel=os.uname().release.split("-")[0])
     environment = settled(header["environment"])
-    # Of its own: another recording may be under way.
-    environment.update(variables, RANKWATCH_JOB=f"tape-{os.getpid()}")
     with stage.Stage() as stand:
+        # Of its own: another recording may be under way.
+        header["job"] = stand.dir.name
+        environment.update(variables, RANKWATCH_JOB=stand.dir.name)
         for variable in ("SIM_NVML", "SIM_KERNEL_LOG"):
             (stand.dir / variable).touch()
             environment[variable] = str(stand.dir / variable)

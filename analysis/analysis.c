@@ -226,6 +226,11 @@ size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks,
 	return inits_missing(&analysis->job, world_ranks, room);
 }
 
+size_t analysis_init_missing(const struct analysis *analysis, uint64_t id, int32_t *world_ranks, size_t room)
+{
+	return inits_missing_in(&analysis->job, id, world_ranks, room);
+}
+
 void analysis_report_inits(struct analysis *analysis, uint64_t now_ns)
 {
 	inits_tick(analysis, now_ns, true);

@@ -542,9 +542,12 @@ size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspec
 /* Fills at most `room` communicators for which network detail is needed. Returns how many there are. Call it about once a
  * second: a lease that is not renewed expires. */
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
-/* Fills at most `room` world ranks for which others wait in the init of a communicator of the whole world, ascending.
+/* Fills at most `room` world ranks for which others wait in the init of a communicator, and which do not wait themselves, ascending.
  * Returns how many there are. They may have no black box: the caller searches for their processes. */
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room);
+/* Fills at most `room` world ranks that are missing in the init with this id (struct rw_init), or were when all processes had ended, ascending, as
+ * far as they are known; also those that wait elsewhere. Returns how many it has filled in. */
+size_t analysis_init_missing(const struct analysis *analysis, uint64_t id, int32_t *world_ranks, size_t room);
 
 /* Visits the oldest unfinished instance of each communicator, in order of their start. */
 void analysis_visit_flights(const struct analysis *analysis, analysis_flight_visit *visit, void *argument);

@@ -3,95 +3,55 @@
 
 #include <stdlib.h>
 
+#include "analysis/gatherings.h"
+#include "analysis/init_circle.h"
 #include "analysis/model.h"
 #include "analysis/process.h"
 #include "analysis/sorting.h"
 #include "analysis/text.h"
 
-enum { WORLD_MAX = 1 << 20 };
-
-/* An init of the whole world, and who is in it. */
-struct gathering {
-	uint64_t id, since_ns; /* when the last of them had come */
-	int32_t size;
-	const struct process *first;
-	uint32_t present_count;
-	int32_t *present; /* world ranks, ascending */
-};
-
 static const uint32_t absent_subject = 1u << 30;
 
-static bool waits(const struct process *process)
+/* Of each gathering those who are missing and wait for nobody themselves, ascending. Returns how many, of which `room` are filled in. */
+static size_t find_missing(const struct gatherings *gatherings, int32_t *world_ranks, size_t room)
 {
-	return process->init.since_ns && process->life == ANALYSIS_ALIVE && process->world_rank >= 0 &&
-	       process->init.nranks == process->world_size && process->world_size <= WORLD_MAX &&
-	       process->world_rank < process->world_size;
-}
-
-static const struct process *oldest(const struct job *job)
-{
-	const struct process *found = NULL;
-	for (uint32_t i = 0; i < job->process_count; i++) {
-		const struct process *process = job->processes[i];
-		if (waits(process) && (!found || process->init.since_ns < found->init.since_ns))
-			found = process;
-	}
-	return found;
-}
-
-/* False: nobody waits, or who is who is not certain. Frees nothing on success. */
-static bool gather(struct gathering *gathering, const struct job *job)
-{
-	const struct process *first = oldest(job);
-	if (!first)
-		return false;
-	*gathering = (struct gathering){ .id = first->init.id, .size = first->world_size, .first = first };
-	gathering->present = malloc(job->process_count * sizeof(*gathering->present));
-	if (!gathering->present)
-		return false;
-	for (uint32_t i = 0; i < job->process_count; i++) {
-		const struct process *process = job->processes[i];
-		if (!waits(process) || process->init.id != gathering->id)
-			continue;
-		gathering->present[gathering->present_count++] = process->world_rank;
-		if (process->init.since_ns > gathering->since_ns)
-			gathering->since_ns = process->init.since_ns;
-	}
-	sort_i32(gathering->present, gathering->present_count);
-	bool certain = true;
-	for (uint32_t i = 1; i < gathering->present_count; i++)
-		certain &= gathering->present[i] != gathering->present[i - 1];
-	if (!certain)
-		free(gathering->present);
-	return certain;
-}
-
-static size_t find_missing(const struct gathering *gathering, int32_t *world_ranks, size_t room)
-{
-	uint32_t missing = (uint32_t)gathering->size - gathering->present_count, at = 0;
 	size_t found = 0;
-	if (missing > gathering->present_count)
-		return 0;
-	for (int32_t rank = 0; rank < gathering->size; rank++) {
-		if (at < gathering->present_count && gathering->present[at] == rank) {
-			at++;
-			continue;
+	for (uint32_t i = 0; i < gatherings->count; i++) {
+		const struct gathering *gathering = &gatherings->items[i];
+		for (uint32_t k = 0; k < gathering->missing_count; k++) {
+			int32_t rank = gathering->missing[k];
+			if (gatherings_waits(gatherings, rank) || gatherings_without(gatherings, rank) != gathering)
+				continue;
+			if (found < room)
+				world_ranks[found] = rank;
+			found++;
 		}
-		if (found < room)
-			world_ranks[found] = rank;
-		found++;
 	}
+	sort_i32(world_ranks, found < room ? found : room);
 	return found;
 }
 
 size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room)
 {
-	struct gathering gathering;
-	if (!gather(&gathering, job))
+	struct gatherings gatherings;
+	if (gatherings_look(&gatherings, job, false))
 		return 0;
-	size_t found = find_missing(&gathering, world_ranks, room);
-	free(gathering.present);
+	size_t found = find_missing(&gatherings, world_ranks, room);
+	gatherings_free(&gatherings);
 	return found;
+}
+
+size_t inits_missing_in(const struct job *job, uint64_t id, int32_t *world_ranks, size_t room)
+{
+	struct gatherings gatherings;
+	size_t count = 0;
+	if (gatherings_look(&gatherings, job, true))
+		return 0;
+	const struct gathering *gathering = gatherings_of(&gatherings, id);
+	for (; gathering && count < gathering->missing_count && count < room; count++)
+		world_ranks[count] = gathering->missing[count];
+	gatherings_free(&gatherings);
+	return count;
 }
 
 static struct absentee *find(struct inits *inits, int32_t world_rank)
@@ -276,7 +236,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	struct rw_finding *finding = &record->finding;
 	record->subject = absent_subject | (uint32_t)absentee->world_rank;
 	finding->severity = told[absence].severity;
-	finding->confidence = told[absence].confidence;
+	/* Which ranks a part of the world has is inferred. */
+	finding->confidence = told[absence].confidence == RW_CERTAIN && !gathering->whole_world ? RW_LIKELY : told[absence].confidence;
 	finding->arrival = RW_ARRIVAL_NONE;
 	finding->level = absentee->dead ? RW_LEVEL_SELF : RW_LEVEL_PROC;
 	finding->first_seen_ns = gathering->since_ns;
@@ -296,6 +257,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	bool seen = absence == ANALYSIS_ABSENT_IDLE && add_cause(analysis, absentee, gathering, now_ns, record);
 	if (told[absence].missing && !seen)
 		record_add_missing(record, told[absence].missing);
+	if (!gathering->whole_world)
+		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and the places of those that wait show it");
 	text_init(record, absence, absentee->pid);
 	return record;
 }
@@ -382,25 +345,34 @@ size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *
 	return count;
 }
 
-void inits_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
+static void tick(struct analysis *analysis, const struct gatherings *gatherings, uint64_t now_ns, bool others_live)
 {
 	int32_t missing[INITS_ABSENTEES];
-	struct gathering gathering;
-	bool waiting = gather(&gathering, &analysis->job);
-	size_t count = waiting ? find_missing(&gathering, missing, INITS_ABSENTEES) : 0;
+	size_t count = find_missing(gatherings, missing, INITS_ABSENTEES);
 	if (count > INITS_ABSENTEES)
 		count = 0; /* so many are no single rank's affair */
 	forget(analysis, missing, count, now_ns);
 	for (size_t i = 0; i < count; i++) {
-		const struct process *dead = find_dead(&analysis->job, gathering.id, missing[i], others_live);
+		const struct gathering *gathering = gatherings_without(gatherings, missing[i]);
+		const struct process *dead = find_dead(&analysis->job, gathering->id, missing[i], others_live);
 		struct absentee *before = find(&analysis->inits, missing[i]);
 		if (dead)
 			note_dead(&analysis->inits, dead, now_ns);
 		else if (before)
 			before->dead = NULL; /* that was another init */
 	}
-	for (uint32_t i = 0; i < analysis->inits.count; i++)
-		tell(analysis, &analysis->inits.absentees[i], &gathering, now_ns);
-	if (waiting)
-		free(gathering.present);
+	for (uint32_t i = 0; i < analysis->inits.count; i++) {
+		struct absentee *absentee = &analysis->inits.absentees[i];
+		tell(analysis, absentee, gatherings_without(gatherings, absentee->world_rank), now_ns);
+	}
+}
+
+void inits_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
+{
+	struct gatherings gatherings;
+	if (gatherings_look(&gatherings, &analysis->job, !others_live))
+		return;
+	tick(analysis, &gatherings, now_ns, others_live);
+	init_circle_tick(analysis, &gatherings, now_ns);
+	gatherings_free(&gatherings);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds which ranks wait for which others in the init (ncclCommInitRank and its kin) of a communicator, about which NCCL has not reported anything
- * yet: docs/analysis.md, "Init". It is known which ranks are missing only for a communicator of the launcher's whole world:
- * the world's other ranks.
+ * yet: docs/analysis.md, "Init". analysis/gatherings.h knows which ranks are missing.
  */
 #ifndef ANALYSIS_INITS_H
 #define ANALYSIS_INITS_H
@@ -47,11 +46,15 @@ struct absentee {
 struct inits {
 	struct absentee absentees[INITS_ABSENTEES];
 	uint32_t count;
+	bool circle_told; /* init_circle.h */
 };
 
-/* Fills in the ranks that are missing in the oldest init of the whole world, ascending. Returns how many; 0: none, or more than
- * wait, because then those that wait are early. */
+/* Fills in the ranks for which others wait in an init, and which wait for nobody themselves, ascending. Returns how many there are, which may be
+ * more than `room`. */
 size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room);
+/* Fills in the ranks that are missing in this init, or were when all processes had ended, ascending, as far as they are known; also those that
+ * wait elsewhere. Returns how many it has filled in. */
+size_t inits_missing_in(const struct job *job, uint64_t id, int32_t *world_ranks, size_t room);
 /* Takes what the caller has found of a missing rank. */
 void inits_note(struct inits *inits, const struct analysis_absentee *absentee, uint64_t now_ns);
 /* The process of a missing rank, by its id of analysis_absent_process(), made at the first call. NULL: no rank waits for it, or

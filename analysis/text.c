@@ -223,6 +223,26 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count)
+{
+	const struct rw_finding *finding = &record->finding;
+	char waiting[128], waited[32], text[128];
+
+	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
+	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++) {
+		snprintf(text, sizeof(text), "%s rank %d in ncclCommInitRank of %d ranks for rank %d", i ? "," : ":", links[i].rank, links[i].size,
+			 links[i].awaited);
+		add_text(record, text);
+	}
+	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
+		 duration(waited, sizeof(waited), finding->late.by_ms));
+	add_text(record, text);
+	record_set_words(record, RW_CAUSE_UNKNOWN, "each makes another communicator, to which the next one of them has not come",
+			 "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its group: "
+			 "find where the order of first collectives differs, or call init_process_group with device_id");
+	record_add_missing(record, "which of them left the order: each of them waits for another one");
+}
+
 void text_gone(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;

@@ -40,6 +40,12 @@ struct text_circle_link {
 /* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0; for 12.0 s", with the
  * advice, and what remains unknown. links: the first TEXT_CIRCLE_LINKS of the circle's `count` links, or all if these are fewer. */
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count);
+/* A rank of a circle in the inits of communicators: it waits in that of `size` ranks for the awaited rank. World ranks. */
+struct text_init_link {
+	int32_t rank, awaited, size;
+};
+/* The same of such a circle. */
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */

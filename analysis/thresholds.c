@@ -96,7 +96,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "bytes a second that they read and write together, at least, are, too, …"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "of the time, at least, that one of them waits for a disk, is as well"),
 	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs have been in what nobody ends: a warning, before that a notice"),
-	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to its first communicator"),
+	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to a communicator that is being made"),
 	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),
 	ROWS_OF_CAUSE(RW_KIND_HANG),
 

@@ -37,6 +37,7 @@ struct found {
 	uint64_t start_ticks; /* … and when it began; 0 not known */
 	uint32_t count, stopped;
 	uint64_t ticks, bytes;
+	bool uncertain; /* what it used could not be read */
 };
 
 /* What the job's processes that can be seen say of the job. */
@@ -115,10 +116,71 @@ static uint32_t own_number(int process, int32_t pid)
 	return (uint32_t)strtoul(strpbrk(line, "\t") ? strrchr(line, '\t') + 1 : "", NULL, 10);
 }
 
+/* What a process or a thread has used. */
+struct use {
+	uint64_t ticks, bytes;
+};
+
+static bool read_use(int directory, struct use *use)
+{
+	struct stat_line line;
+
+	use->bytes = 0;
+	if (!read_stat(directory, &line))
+		return false;
+	use->ticks = line.ticks;
+	proc_io_bytes(directory, &use->bytes);
+	return true;
+}
+
+/* The directory of the plugin's thread; -1: there is none, as in every process that has no black box. */
+static int open_plugin_thread(int process)
+{
+	int tasks = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), thread = -1;
+	DIR *directory = tasks < 0 ? NULL : fdopendir(tasks);
+
+	if (!directory && tasks >= 0)
+		close(tasks);
+	for (const struct dirent *entry; thread < 0 && directory && (entry = readdir(directory));) {
+		char name[32] = "";
+
+		if (*entry->d_name == '.')
+			continue;
+		thread = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (thread >= 0 && (small_file_read(thread, "comm", name, sizeof(name)) <= 0 || strcmp(name, RW_PLUGIN_THREAD "\n") != 0)) {
+			close(thread);
+			thread = -1;
+		}
+	}
+	if (directory)
+		closedir(directory);
+	return thread;
+}
+
+/* What the program has used. The plugin's thread, which reads /proc for the black box, is not the program: it is taken off, as it was while the
+ * process was read. */
+static bool read_program_use(int process, struct use *use)
+{
+	enum { TRIES = 5 };
+	struct use before, after = { 0 };
+	int thread = open_plugin_thread(process);
+	bool read = thread < 0 && read_use(process, use);
+
+	for (int try = 0; thread >= 0 && !read && try < TRIES; try++)
+		read = read_use(thread, &before) && read_use(process, use) && read_use(thread, &after) && before.bytes == after.bytes;
+	if (thread >= 0)
+		close(thread);
+	if (!read)
+		return false;
+	use->ticks -= after.ticks < use->ticks ? after.ticks : use->ticks;
+	use->bytes -= after.bytes < use->bytes ? after.bytes : use->bytes;
+	return true;
+}
+
 static void add_process(int process, int32_t pid, struct found *found)
 {
 	struct stat_line line;
-	uint64_t bytes;
+	struct use use;
 
 	if (!read_stat(process, &line) || has_ended(&line))
 		return;
@@ -129,8 +191,12 @@ static void add_process(int process, int32_t pid, struct found *found)
 	}
 	found->count++;
 	found->stopped += line.state == 'T' || line.state == 't';
-	found->ticks += line.ticks;
-	found->bytes += proc_io_bytes(process, &bytes) ? bytes : 0;
+	if (read_program_use(process, &use)) {
+		found->ticks += use.ticks;
+		found->bytes += use.bytes;
+	} else {
+		found->uncertain = true;
+	}
 }
 
 static int index_of(const int32_t *world_ranks, size_t count, int32_t world_rank)
@@ -257,7 +323,7 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 	uint64_t ticks_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t cpu_ns = found->ticks > before->ticks ? (found->ticks - before->ticks) * ticks_ns : 0;
 
-	return !before->looked_ns || found->bytes != before->bytes ||
+	return !before->looked_ns || found->uncertain || found->bytes != before->bytes ||
 	       cpu_ns * 100 > (now_ns - before->looked_ns) * BUSY_PERCENT;
 }
 

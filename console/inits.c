@@ -38,19 +38,19 @@ static bool is_among(const int32_t *ranks, size_t count, int32_t rank)
 	return false;
 }
 
-/* Who has come on no machine on which others wait; 0: nobody, or more than fit. */
-static size_t find_missing(const struct replay *replay, int32_t missing[MISSING])
+/* Who has come to this init on no machine on which others wait in it; 0: nobody, or more than fit. */
+static size_t find_missing(const struct replay *replay, uint64_t id, int32_t missing[MISSING])
 {
 	size_t named = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < replay->machine_count; i++) {
 		int32_t here[MISSING];
-		size_t count = analysis_absentees(replay->machines[i].analysis, here, MISSING), kept = 0;
+		size_t count = analysis_init_missing(replay->machines[i].analysis, id, here, MISSING), kept = 0;
 
 		if (!count)
 			continue;
-		if (count > MISSING)
+		if (count == MISSING)
 			return 0;
 		for (size_t k = 0; k < (any ? named : count); k++)
 			if (!any || is_among(here, count, missing[k]))
@@ -72,7 +72,7 @@ static int by_rank(const void *a, const void *b)
 static void print_waiting(FILE *out, const struct replay *replay, const struct rw_init *init)
 {
 	int32_t *waiting = calloc(replay->count, sizeof(*waiting)), missing[MISSING];
-	size_t named = find_missing(replay, missing), come = 0, count = 0;
+	size_t named = find_missing(replay, init->id, missing), come = 0, count = 0;
 
 	for (size_t i = 0; waiting && i < replay->count; i++) {
 		if (!waits(&replay->processes[i], init->id) || is_among(missing, named, replay->processes[i].rank))

@@ -22,6 +22,7 @@
 
 #define RW_BOX_MAGIC "RWBOX\r\n\x1a" /* 8 bytes; a text-mode copy breaks it */
 #define RW_BOX_LAYOUT 1u
+#define RW_PLUGIN_THREAD "rankwatch" /* the name of the thread with which the plugin writes the box */
 #define RW_BOX_SUFFIX ".rwbox"
 
 enum {

@@ -287,7 +287,7 @@ static void *run(void *argument)
 
 	drain->busy_ns = clock_ns(); /* operations are about to come */
 	drain->random = drain->busy_ns | 1;
-	prctl(PR_SET_NAME, "rankwatch");
+	prctl(PR_SET_NAME, RW_PLUGIN_THREAD);
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	for (;;) {
 		uint64_t now = clock_ns();

@@ -2,7 +2,8 @@
 /*
  * first_use RANKS WHAT RANK SECONDS: ranks whose last one to come, RANK, stays away for so long (0: for ever) before the
  * first use of a connection. WHAT: collective, the first one of all; pair, the first ring of Send and Recv, after 60
- * AllReduces. With "nonblocking" behind it the communicator does not block. An ordinary NCCL program.
+ * AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do. With "nonblocking" behind it the
+ * communicator does not block. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -18,13 +19,13 @@ enum { COUNT = 3000, STEPS_BEFORE = 60, STEPS_AFTER = 40, STEP_US = 25000, POLL_
 
 /* What the parent and the ranks share. */
 struct board {
-	ncclUniqueId id;
+	ncclUniqueId id, other_id;
 	volatile int have_id;
 };
 
 struct plan {
 	int ranks, late, seconds;
-	bool pair, nonblocking;
+	bool pair, order, nonblocking;
 };
 
 struct rank {
@@ -132,7 +133,7 @@ static void be_rank(const struct board *board, const struct plan *plan, int numb
 	setenv("LOCAL_RANK", text, 1);
 	while (!board->have_id)
 		usleep(1000);
-	join(&rank, board->id);
+	join(&rank, plan->order && number == plan->late ? board->other_id : board->id);
 	for (int i = 0; plan->pair && i < STEPS_BEFORE; i++)
 		reduce(&rank);
 	stay_away(&rank);
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 	const struct plan plan = {
 		.ranks = atoi(argv[1]),
 		.pair = strcmp(argv[2], "pair") == 0,
+		.order = strcmp(argv[2], "order") == 0,
 		.late = atoi(argv[3]),
 		.seconds = atoi(argv[4]),
 		.nonblocking = argc > 5 && strcmp(argv[5], "nonblocking") == 0,
@@ -161,6 +163,7 @@ int main(int argc, char **argv)
 		if (fork() == 0)
 			be_rank(board, &plan, i);
 	NCCL(ncclGetUniqueId, &board->id);
+	NCCL(ncclGetUniqueId, &board->other_id);
 	board->have_id = 1;
 	while (wait(&status) > 0)
 		worst |= status;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""first_use.py PROGRAM collective|pair|plugin|late: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
-named all the same. One who comes late leaves ordinary operations behind."""
+"""first_use.py PROGRAM collective|pair|plugin|late|order: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
+named all the same. One who comes late leaves ordinary operations behind. One who makes another communicator first than the others is in a circle
+with them, and nobody is named."""
 
 import json
 import sys
@@ -84,6 +85,16 @@ def check_late(failures, program, what, ranks, rank, blocking, options):
         failures.check(not hangs, f"{name}: nobody but the late rank is named: {hangs}")
 
 
+def check_order(failures, program):
+    """Rank 1 waits for rank 0 where it went, and rank 0 for rank 1 where the others are."""
+    with stage.Stage() as play:
+        job = start(play, program, "order", 4, 1, 0, True)
+        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+        told = [(line["kind"], line["scope"], line["ranks"], line["standing"], line["late"]["waiting"], line["confidence"])
+                for _, line in open_findings(job)]
+        failures.check(told == [("hang", "job", [], "circle", [0, 1], "inconclusive")], f"communicators in another order: found {told}")
+
+
 def main(program, part):
     failures = stage.Failures()
     for case in HANGS:
@@ -92,6 +103,8 @@ def main(program, part):
     for case in LATE:
         if case[0] == part:
             check_late(failures, program, *case[1:])
+    if part == "order":
+        check_order(failures, program)
     failures.end()
 
 

@@ -17,6 +17,7 @@ struct told {
 	enum rw_confidence confidence;
 	enum rw_level level;
 	int tid;
+	enum rw_standing standing;
 	size_t waiting;
 	char text[256], cause[96], path[256], missing[256];
 };
@@ -27,7 +28,8 @@ static void note(void *argument, const struct rw_finding *finding)
 
 	told->opened += finding->state == RW_FINDING_OPEN;
 	told->closed += finding->state == RW_FINDING_CLOSED;
-	told->rank = finding->ranks[0];
+	told->rank = finding->rank_count ? finding->ranks[0] : -1;
+	told->standing = finding->standing;
 	told->kind = finding->kind;
 	told->class_ = finding->cause.class_;
 	told->phase = finding->operation.phase;
@@ -457,4 +459,128 @@ Test(inits, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to
 	cr_expect_eq(told.opened, 1);
 	cr_expect_eq(told.rank, LATE);
 	analysis_free(analysis);
+}
+
+/* A rank that waits in an init, and its place there. */
+struct place {
+	int rank, id, nranks, comm_rank;
+};
+
+static struct analysis *stand(struct told *told, const struct place *places)
+{
+	struct analysis *analysis = analysis_new(false, note, told);
+
+	for (int rank = 0; rank < RANKS; rank++)
+		add_process(analysis, rank, rank);
+	for (const struct place *place = places; place->nranks; place++) {
+		const struct rw_init init = { .since_ns = seconds(1), .id = (uint64_t)place->id, .nranks = place->nranks, .rank = place->comm_rank };
+
+		cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)place->rank + 1, &init), 0);
+	}
+	return analysis;
+}
+
+/* Everybody who is asked for is idle. Which ranks were asked for, a bit each. */
+static unsigned int pass_idle(struct analysis *analysis, double to_s)
+{
+	unsigned int asked = 0;
+
+	for (double at = 1; at <= to_s; at++) {
+		int32_t missing[RANKS];
+		size_t count = analysis_absentees(analysis, missing, RANKS);
+
+		for (size_t i = 0; i < count && i < RANKS; i++) {
+			asked |= 1u << missing[i];
+			analysis_set_absentee(analysis,
+					      &(struct analysis_absentee){ .world_rank = missing[i], .pid = 100 + missing[i], .tid = (uint32_t)(100 + missing[i]),
+									   .absence = ANALYSIS_ABSENT_IDLE },
+					      seconds(at));
+		}
+		analysis_tick(analysis, seconds(at));
+	}
+	return asked;
+}
+
+Test(inits, who_is_missing_in_a_part_of_the_world_follows_from_the_places_of_the_others)
+{
+	static const struct {
+		const char *what;
+		int missing; /* -1: nothing is known of it */
+		struct place places[RANKS + 1];
+	} cases[] = {
+		{ "between its neighbours", 5, { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 4, 3 } } },
+		{ "behind all others at the end of the world", 7, { { 5, 7, 3, 0 }, { 6, 7, 3, 1 } } },
+		{ "before all others at its begin", 0, { { 1, 7, 3, 1 }, { 2, 7, 3, 2 } } },
+		{ "at the distance of the others", 3, { { 1, 7, 4, 0 }, { 5, 7, 4, 2 }, { 7, 7, 4, 3 } } },
+		{ "at their distance in front of them", 0, { { 2, 7, 4, 1 }, { 4, 7, 4, 2 }, { 6, 7, 4, 3 } } },
+		{ "two at any distance are no proof", -1, { { 1, 7, 3, 0 }, { 3, 7, 3, 1 } } },
+		{ "distances that differ are none", -1, { { 0, 7, 4, 0 }, { 1, 7, 4, 1 }, { 4, 7, 4, 3 } } },
+		{ "one place shows no order", -1, { { 0, 7, 2, 0 } } },
+		{ "another order", -1, { { 7, 7, 4, 0 }, { 6, 7, 4, 1 }, { 4, 7, 4, 3 } } },
+		{ "too few ranks between them", -1, { { 4, 7, 4, 0 }, { 5, 7, 4, 2 }, { 6, 7, 4, 3 } } },
+		{ "more are missing than have come", -1, { { 0, 7, 8, 0 }, { 1, 7, 8, 1 }, { 2, 7, 8, 2 } } },
+		{ "two that say they are the same", -1, { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 4, 2 } } },
+		{ "two that disagree about its size", -1, { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 5, 3 } } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = stand(&told, cases[i].places);
+		unsigned int asked = pass_idle(analysis, 20);
+
+		cr_expect_eq(asked, cases[i].missing < 0 ? 0 : 1u << cases[i].missing, "%s: asked for %#x", cases[i].what, asked);
+		cr_expect_eq(told.opened, cases[i].missing >= 0, "%s: %s", cases[i].what, told.text);
+		if (told.opened) {
+			cr_expect_eq(told.rank, cases[i].missing, "%s: rank %d", cases[i].what, told.rank);
+			cr_expect_eq(told.confidence, RW_LIKELY);
+			cr_expect_eq(told.phase, RW_PHASE_INIT);
+			cr_expect(strstr(told.missing, "whether the rank is one of the communicator's"), "%s", told.missing);
+		}
+		analysis_free(analysis);
+	}
+}
+
+/* Rank 1 is missing in one init because it waits for rank 5 in another. */
+Test(inits, who_waits_itself_is_not_the_one_to_be_named)
+{
+	static const struct place places[] = { { 0, 7, 4, 0 }, { 2, 7, 4, 2 }, { 3, 7, 4, 3 }, { 1, 8, 4, 0 }, { 3, 8, 4, 1 },
+					       { 4, 9, 4, 0 }, { 6, 9, 4, 2 }, { 7, 9, 4, 3 }, { 0 } };
+	struct told told = { 0 };
+	struct analysis *analysis = stand(&told, places);
+
+	cr_expect_eq(pass_idle(analysis, 20), 1u << 5);
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.rank, 5);
+	analysis_free(analysis);
+}
+
+Test(inits, ranks_that_make_communicators_in_another_order_are_a_circle_and_none_is_named)
+{
+	static const struct {
+		const char *text;
+		size_t waiting;
+		struct place places[RANKS + 1];
+	} cases[] = {
+		{ "ranks 0,1 wait for each other: rank 0 in ncclCommInitRank of 8 ranks for rank 1, rank 1 in ncclCommInitRank of 8 ranks for rank 0; for ", 2,
+		  { { 0, 7, 8, 0 }, { 1, 8, 8, 1 }, { 2, 8, 8, 2 }, { 3, 8, 8, 3 }, { 4, 8, 8, 4 }, { 5, 8, 8, 5 }, { 6, 8, 8, 6 }, { 7, 8, 8, 7 } } },
+		{ "ranks 5,7 wait for each other: rank 5 in ncclCommInitRank of 4 ranks for rank 7, rank 7 in ncclCommInitRank of 4 ranks for rank 5; for ", 2,
+		  { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 4, 3 }, { 1, 8, 4, 0 }, { 3, 8, 4, 1 }, { 5, 8, 4, 2 } } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = stand(&told, cases[i].places);
+
+		pass_idle(analysis, 9);
+		cr_expect_eq(told.opened, 0, "%zu: %s", i, told.text);
+		pass_idle(analysis, 20);
+		cr_expect_eq(told.opened, 1, "%zu: %d", i, told.opened);
+		cr_expect_eq(told.rank, -1);
+		cr_expect_eq(told.kind, RW_KIND_HANG);
+		cr_expect_eq(told.standing, RW_STANDING_CIRCLE);
+		cr_expect_eq(told.confidence, RW_INCONCLUSIVE);
+		cr_expect_eq(told.waiting, cases[i].waiting);
+		cr_expect_eq(strncmp(told.text, cases[i].text, strlen(cases[i].text)), 0, "%zu: %s", i, told.text);
+		analysis_free(analysis);
+	}
 }

@@ -249,6 +249,44 @@ Test(absentees, nobody_looks_at_a_process_that_gets_on_or_for_which_nobody_waits
 	end_process(child);
 }
 
+static void use(const char *thread, int ticks, int bytes)
+{
+	char name[48], text[96];
+	int size = snprintf(text, sizeof(text), "103 (a) S 1 1 1 0 -1 0 0 0 0 0 %d 0 0", ticks);
+
+	snprintf(name, sizeof(name), "%sstat", thread);
+	write_file(103, name, text, (size_t)size);
+	size = snprintf(text, sizeof(text), "rchar: %d\nwchar: 0\n", bytes);
+	snprintf(name, sizeof(name), "%sio", thread);
+	write_file(103, name, text, (size_t)size);
+}
+
+/* In a process that has a black box, the plugin's thread reads /proc all the time. */
+Test(absentees, what_the_plugins_thread_does_is_no_progress)
+{
+	static const char *const directories[] = { "task", "task/103", "task/104" };
+	char path[96];
+
+	add_process(3, 4, 'S');
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
+		snprintf(path, sizeof(path), "%s/103/%s", proc, directories[i]);
+		cr_assert_eq(mkdir(path, 0700), 0);
+	}
+	write_file(103, "task/103/comm", "python3\n", 8);
+	write_file(103, "task/104/comm", RW_PLUGIN_THREAD "\n", sizeof(RW_PLUGIN_THREAD));
+	use("", 100, 1000);
+	use("task/104/", 60, 700);
+	look(10);
+	use("", 300, 5000);
+	use("task/104/", 260, 4700);
+	cr_expect_eq(look(12), ANALYSIS_ABSENT_IDLE, "only the plugin's thread has read and computed");
+	use("", 301, 5001);
+	cr_expect_eq(look(14), ANALYSIS_ABSENT_BUSY, "the program has read");
+	use("", 401, 5001);
+	cr_expect_eq(look(16), ANALYSIS_ABSENT_BUSY, "the program has computed");
+	cr_expect_eq(look(18), ANALYSIS_ABSENT_IDLE);
+}
+
 Test(absentees, the_environment_of_another_users_process_is_not_read)
 {
 	char path[96];

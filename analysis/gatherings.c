@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gatherings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/process.h"
+#include "analysis/sorting.h"
+#include "analysis/waiting.h"
+
+enum {
+	WORLD_MAX = 1 << 20,
+	MISSING_MAX = 1 << 20, /* of all gatherings together */
+	ORDER_LEAST = 2,  /* as many must have come for their order to be seen … */
+	STRIDE_LEAST = 3, /* … and for equal distances not to be chance */
+};
+
+struct comer {
+	uint64_t id;
+	int32_t rank; /* in the communicator */
+	const struct process *process;
+};
+
+static bool is_in_init(const struct process *process)
+{
+	return process->init.since_ns && process->world_rank >= 0 &&
+	       process->world_size <= WORLD_MAX && process->world_rank < process->world_size &&
+	       process->init.nranks <= process->world_size;
+}
+
+static int by_init_and_rank(const void *a, const void *b)
+{
+	const struct comer *left = a, *right = b;
+
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* Where nobody lives any more, those count who waited when they ended. */
+static uint32_t collect(struct comer *comers, const struct job *job, bool ended_too)
+{
+	uint32_t count = 0;
+	bool lives = false;
+
+	for (uint32_t i = 0; i < job->process_count; i++)
+		lives |= is_in_init(job->processes[i]) && job->processes[i]->life == ANALYSIS_ALIVE;
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		bool counts = lives ? process->life == ANALYSIS_ALIVE : ended_too && process_is_dead(process);
+		if (counts && is_in_init(process))
+			comers[count++] = (struct comer){ process->init.id, process->init.rank, process };
+	}
+	if (count)
+		qsort(comers, count, sizeof(*comers), by_init_and_rank);
+	return count;
+}
+
+/* One rank is one process, and all say the same of the communicator. */
+static bool is_consistent(const struct comer *comers, uint32_t count, const int32_t *present)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (comers[i].rank == comers[i - 1].rank || present[i] == present[i - 1] ||
+		    comers[i].process->init.nranks != comers[0].process->init.nranks ||
+		    comers[i].process->world_size != comers[0].process->world_size)
+			return false;
+	return true;
+}
+
+static uint32_t add_rest_of_world(const struct gathering *gathering, int32_t *missing)
+{
+	uint32_t at = 0, count = 0;
+
+	for (int32_t rank = 0; rank < gathering->size; rank++) {
+		if (at < gathering->present_count && gathering->present[at] == rank)
+			at++;
+		else
+			missing[count++] = rank;
+	}
+	return count;
+}
+
+/* Where the ranks that have come lie in the world. */
+struct order {
+	const struct comer *comers;
+	uint32_t count;
+	int32_t world_size, size;
+	int32_t stride, origin; /* all of them are at origin + stride * rank; stride 0: they are not, or are too few */
+};
+
+/* Before the first and behind the last of them lie the ends of the world. */
+static int32_t rank_at(const struct order *order, uint32_t at)
+{
+	return at == 0 ? -1 : at > order->count ? order->size : order->comers[at - 1].rank;
+}
+
+static int32_t world_at(const struct order *order, uint32_t at)
+{
+	return at == 0 ? -1 : at > order->count ? order->world_size : order->comers[at - 1].process->world_rank;
+}
+
+/* Frameworks number the ranks of a group as the world does. False: here they are not, or too few have come to show it. */
+static bool is_in_order(const struct order *order)
+{
+	for (uint32_t at = 1; at <= order->count + 1; at++)
+		if (world_at(order, at) - world_at(order, at - 1) < rank_at(order, at) - rank_at(order, at - 1))
+			return false;
+	return order->count >= ORDER_LEAST;
+}
+
+/* The ranks of a group along one dimension of a mesh lie at equal distances. */
+static void find_stride(struct order *order)
+{
+	int32_t rank = rank_at(order, 1), world = world_at(order, 1);
+	int32_t stride = (world_at(order, order->count) - world) / (rank_at(order, order->count) - rank);
+
+	for (uint32_t at = 2; at <= order->count; at++)
+		if (world_at(order, at) - world != stride * (rank_at(order, at) - rank))
+			return;
+	if (order->count < STRIDE_LEAST)
+		return;
+	order->stride = stride;
+	order->origin = world - stride * rank;
+}
+
+/* The missing ranks in front of the one at `at`: as many as the world has there, or those at their distance. */
+static uint32_t add_in_front(const struct order *order, uint32_t at, int32_t *missing)
+{
+	int32_t rank = rank_at(order, at - 1), world = world_at(order, at - 1), next = world_at(order, at);
+	bool all = next - world == rank_at(order, at) - rank;
+	uint32_t count = 0;
+
+	for (int32_t i = rank + 1; i < rank_at(order, at); i++) {
+		int32_t found = all ? world + i - rank : order->origin + order->stride * i;
+
+		if ((all || order->stride) && found > world && found < next)
+			missing[count++] = found;
+	}
+	return count;
+}
+
+static uint32_t add_by_order(const struct gathering *gathering, const struct comer *comers, int32_t *missing)
+{
+	struct order order = { .comers = comers, .count = gathering->present_count,
+			       .world_size = comers->process->world_size, .size = gathering->size };
+	uint32_t count = 0;
+
+	if (!is_in_order(&order))
+		return 0;
+	find_stride(&order);
+	for (uint32_t at = 1; at <= order.count + 1; at++)
+		count += add_in_front(&order, at, missing + count);
+	return count;
+}
+
+/* False: nobody is missing, or nothing can be said of it. */
+static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present, int32_t *missing)
+{
+	const struct process *first = comers->process;
+
+	*gathering = (struct gathering){ .id = comers->id, .size = first->init.nranks, .present_count = count, .present = present,
+					 .missing = missing, .begun_ns = UINT64_MAX };
+	for (uint32_t i = 0; i < count; i++) {
+		const struct process *process = comers[i].process;
+		present[i] = process->world_rank;
+		if (process->init.since_ns < gathering->begun_ns) {
+			gathering->begun_ns = process->init.since_ns;
+			gathering->first = process;
+		}
+		if (process->init.since_ns > gathering->since_ns)
+			gathering->since_ns = process->init.since_ns;
+	}
+	sort_i32(present, count);
+	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present))
+		return false;
+	gathering->early = (uint32_t)gathering->size - count > count;
+	gathering->whole_world = gathering->size == first->world_size;
+	gathering->missing_count = gathering->whole_world ? add_rest_of_world(gathering, missing) : add_by_order(gathering, comers, missing);
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct gathering *left = a, *right = b;
+
+	if (left->begun_ns != right->begun_ns)
+		return left->begun_ns < right->begun_ns ? -1 : 1;
+	return (left->id > right->id) - (left->id < right->id);
+}
+
+/* How many of these have come to the same init as the first one. */
+static uint32_t alike(const struct comer *comers, uint32_t count)
+{
+	uint32_t same = 1;
+
+	while (same < count && comers[same].id == comers[0].id)
+		same++;
+	return same;
+}
+
+/* How many ranks can be missing in all gatherings that are looked at. */
+static uint32_t missing_room(const struct comer *comers, uint32_t count)
+{
+	uint64_t room = 1;
+
+	for (uint32_t from = 0; from < count; from += alike(comers + from, count - from))
+		room += (uint64_t)comers[from].process->init.nranks;
+	return room < MISSING_MAX ? (uint32_t)room : MISSING_MAX;
+}
+
+static void gather_all(struct gatherings *gatherings, const struct comer *comers, uint32_t count, uint32_t room)
+{
+	uint32_t used = 0;
+
+	for (uint32_t from = 0; from < count; from += alike(comers + from, count - from)) {
+		struct gathering *gathering = &gatherings->items[gatherings->count];
+		uint32_t size = (uint32_t)comers[from].process->init.nranks;
+		if (size > room - used ||
+		    !gather(gathering, comers + from, alike(comers + from, count - from), gatherings->present + from, gatherings->missing + used))
+			continue;
+		used += gathering->missing_count;
+		gatherings->count++;
+	}
+	if (gatherings->count)
+		qsort(gatherings->items, gatherings->count, sizeof(*gatherings->items), by_begin);
+}
+
+/* Those in an init, and those in an operation. */
+static int note_waiting(struct gatherings *gatherings, const struct job *job, const struct comer *comers, uint32_t count)
+{
+	struct waiting waiting;
+	int err = waiting_look(&waiting, job);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < count; i++)
+		gatherings->waiting[gatherings->waiting_count++] = comers[i].process->world_rank;
+	for (uint32_t i = 0; i < job->rank_count; i++)
+		if (waiting.blocked[i] && job->ranks[i].process->life == ANALYSIS_ALIVE && job->ranks[i].process->world_rank >= 0)
+			gatherings->waiting[gatherings->waiting_count++] = job->ranks[i].process->world_rank;
+	sort_i32(gatherings->waiting, gatherings->waiting_count);
+	waiting_free(&waiting);
+	return 0;
+}
+
+int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too)
+{
+	uint32_t room = job->process_count + 1, count, missing;
+	struct comer *comers = malloc(room * sizeof(*comers));
+	int err = -ENOMEM;
+
+	*gatherings = (struct gatherings){ 0 };
+	if (!comers)
+		return err;
+	count = collect(comers, job, ended_too);
+	missing = missing_room(comers, count);
+	*gatherings = (struct gatherings){ .items = malloc(room * sizeof(*gatherings->items)),
+					   .present = malloc(room * sizeof(*gatherings->present)),
+					   .missing = malloc(missing * sizeof(*gatherings->missing)),
+					   .waiting = malloc((room + job->rank_count) * sizeof(*gatherings->waiting)) };
+	if (gatherings->items && gatherings->present && gatherings->missing && gatherings->waiting) {
+		err = 0;
+		gather_all(gatherings, comers, count, missing);
+		if (gatherings->count)
+			err = note_waiting(gatherings, job, comers, count);
+	}
+	free(comers);
+	if (err)
+		gatherings_free(gatherings);
+	return err;
+}
+
+void gatherings_free(struct gatherings *gatherings)
+{
+	free(gatherings->items);
+	free(gatherings->present);
+	free(gatherings->missing);
+	free(gatherings->waiting);
+	*gatherings = (struct gatherings){ 0 };
+}
+
+static bool is_among(const int32_t *ranks, uint32_t count, int32_t rank)
+{
+	uint32_t from = 0, to = count;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (ranks[middle] < rank)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < count && ranks[from] == rank;
+}
+
+bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank)
+{
+	return is_among(gatherings->waiting, gatherings->waiting_count, world_rank);
+}
+
+const struct gathering *gatherings_without(const struct gatherings *gatherings, int32_t world_rank)
+{
+	for (uint32_t i = 0; i < gatherings->count; i++)
+		if (!gatherings->items[i].early && is_among(gatherings->items[i].missing, gatherings->items[i].missing_count, world_rank))
+			return &gatherings->items[i];
+	return NULL;
+}
+
+const struct gathering *gatherings_of(const struct gatherings *gatherings, uint64_t id)
+{
+	for (uint32_t i = 0; i < gatherings->count; i++)
+		if (gatherings->items[i].id == id)
+			return &gatherings->items[i];
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who has come to the init (ncclCommInitRank and its kin) of each communicator that is being made, and which ranks are missing there. NCCL has
+ * not reported who the communicator's ranks are. Each rank that has come shows its place and their number, and what follows from these is in
+ * docs/analysis.md, "Init".
+ */
+#ifndef ANALYSIS_GATHERINGS_H
+#define ANALYSIS_GATHERINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/job.h"
+
+/* Ranks are those of the world, ascending. */
+struct gathering {
+	uint64_t id, begun_ns, since_ns; /* when the first and when the last of them had come */
+	int32_t size;
+	bool whole_world;
+	bool early; /* more are missing than have come */
+	const struct process *first;
+	uint32_t present_count, missing_count;
+	const int32_t *present;
+	const int32_t *missing; /* as far as they are known */
+};
+
+struct gatherings {
+	struct gathering *items; /* the one that began first comes first */
+	uint32_t count;
+	int32_t *present, *missing; /* of all of them */
+	int32_t *waiting; /* processes that wait, here or in an operation, by their world rank */
+	uint32_t waiting_count;
+};
+
+/* Takes the gatherings where a rank is missing. Empty: there is none. ended_too: if no process is in an init, those count that were in one when
+ * they ended. gatherings_free() frees it, and is not needed after an error. Returns 0 or -ENOMEM. */
+int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too);
+void gatherings_free(struct gatherings *gatherings);
+/* Whether the rank waits itself, in the init of another communicator or in an operation. Others may wait for it, but for it to go on. */
+bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank);
+/* The first one that is not early and in which the rank is missing; NULL: none. */
+const struct gathering *gatherings_without(const struct gatherings *gatherings, int32_t world_rank);
+/* The one of that init; NULL: none. */
+const struct gathering *gatherings_of(const struct gatherings *gatherings, uint64_t id);
+
+#endif

@@ -10,6 +10,10 @@
 
 #include "analysis/job.h"
 
+enum {
+	ALIKE_EXCHANGES = 2, /* one of so many AlltoAll may have had nothing for the rank itself, and other Sends are as few */
+};
+
 /* Fills groups, one number for each of the job->rank_count ranks; ranks with equal numbers are alike. Returns 0 or -ENOMEM. */
 int alike_find(const struct job *job, uint32_t *groups);
 

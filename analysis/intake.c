@@ -206,6 +206,8 @@ static void join(struct analysis *analysis, const struct seat *seat, struct trac
 	uint64_t *last_sequence = &member->last_sequence[key.by_interposer][key.function];
 	if (*last_sequence <= slot->sequence)
 		*last_sequence = slot->sequence + 1;
+	member->sent += slot->function == RW_FUNCTION_SEND;
+	member->sent_itself += slot->function == RW_FUNCTION_SEND && key.source == key.target;
 	trace->instance = instance;
 	trace->serial = instance->serial;
 	note_marked(instance, trace);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analysis/alike.h"
@@ -73,4 +74,59 @@ Test(alike, ranks_that_share_nothing_are_not, .init = open_job, .fini = close_jo
 	cr_assert_eq(alike_find(&job, groups), 0);
 	cr_expect_eq(groups[0], groups[7]);
 	cr_expect_neq(groups[0], groups[8]);
+}
+
+static void send_to(uint32_t communicator, uint32_t member, uint64_t itself, uint64_t others)
+{
+	job.communicators[communicator]->members[member].sent += itself + others;
+	job.communicators[communicator]->members[member].sent_itself += itself;
+}
+
+/* Two groups of experts, and all ranks reduce together. */
+static void add_experts(void)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		add(true, i * 8, 1, 8);
+	add(false, 0, 1, RANKS);
+	for (uint32_t i = 0; i < RANKS; i++)
+		send_to(i / 8, i % 8, 10, 70);
+}
+
+static bool are_all_alike(void)
+{
+	cr_assert_eq(alike_find(&job, groups), 0);
+	for (uint32_t i = 1; i < RANKS; i++)
+		if (groups[i] != groups[0])
+			return false;
+	return true;
+}
+
+Test(alike, ranks_that_exchange_with_all_are, .init = open_job, .fini = close_job)
+{
+	add_experts();
+	cr_expect(are_all_alike());
+	for (uint32_t i = 0; i < 2; i++) /* not all of its members were seen */
+		job.communicators[i]->size = 16;
+	cr_expect(are_all_alike());
+}
+
+/* Of the 8 parts of AlltoAll one is the rank's own, or none where it has no token for its own expert. */
+Test(alike, who_sends_much_else_may_be_a_stage, .init = open_job, .fini = close_job)
+{
+	add_experts();
+	send_to(0, 3, 0, 80);
+	cr_expect(are_all_alike());
+	send_to(0, 3, 0, 1);
+	cr_expect_not(are_all_alike());
+}
+
+Test(alike, who_sends_nothing_to_itself_may_be_a_stage, .init = open_job, .fini = close_job)
+{
+	add(true, 0, 1, 8);
+	add(false, 0, 1, RANKS);
+	for (uint32_t i = 0; i < 8; i++)
+		send_to(0, i, i ? 0 : 10, i ? 10 : 70); /* a Gather: its root has a part for itself */
+	cr_expect_not(are_all_alike());
+	job.communicators[0]->members[7].sent = job.communicators[0]->members[7].sent_itself = 0;
+	cr_expect_not(are_all_alike());
 }

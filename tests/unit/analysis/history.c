@@ -40,7 +40,7 @@ struct history {
 	int step;
 	bool is_first; /* what is enqueued next, in its step */
 	uint64_t tickets[MAX_RANKS], progress[MAX_RANKS][2], sequence[MAX_RANKS][2][RW_FUNCTION_COUNT];
-	uint64_t p2p_sequence[MAX_RANKS][2];
+	uint64_t p2p_sequence[MAX_RANKS][2], exchanges;
 	bool gone[MAX_RANKS];
 	bool dead[MAX_RANKS]; /* by FAULT_DIES: its host and GPU go on as far as the others let them */
 	const struct history_fault *endless[MAX_RANKS]; /* until it has struck */
@@ -543,6 +543,34 @@ static void collective(struct history *history, int step, int comm, uint8_t func
 	}
 }
 
+/* Each rank of the group to each, itself too, in one launch, as AlltoAll is made. */
+static void exchange_group(struct history *history, int first, int width)
+{
+	int ranks[MAX_RANKS], count = 0;
+	size_t slots[MAX_RANKS];
+
+	for (int rank = first; rank < first + width; rank++)
+		for (int i = 0; i < 2 * width; i++) {
+			bool joins = isfinite(history->host_ms[rank]);
+			ranks[count] = rank;
+			slots[count] = joins ? enqueue(history, rank, 1, i % 2 ? RW_FUNCTION_RECV : RW_FUNCTION_SEND, 512, i / 2) : SIZE_MAX;
+			if (joins) {
+				struct rw_operation *slot = &history->slots[slots[count]];
+				slot->sequence = history->exchanges;
+				slot->nccl_sequence = history->exchanges + 1;
+			}
+			count++;
+		}
+	run_group(history, ranks, slots, count, 1);
+}
+
+static void exchange_tokens(struct history *history)
+{
+	for (int first = 0; first < history->job.ranks; first += history->job.expert_parallel)
+		exchange_group(history, first, history->job.expert_parallel);
+	history->exchanges++;
+}
+
 static void compute(struct history *history)
 {
 	for (int rank = 0; rank < history->job.ranks; rank++)
@@ -576,6 +604,8 @@ static void training_step(struct history *history, int step)
 		compute(history);
 		if (job->hidden)
 			hidden_collective(history);
+		else if (job->expert_parallel)
+			exchange_tokens(history);
 		else if (job->tensor_parallel)
 			collective(history, step, 1, RW_FUNCTION_ALL_REDUCE, 512, false);
 	}
@@ -584,6 +614,8 @@ static void training_step(struct history *history, int step)
 		compute(history);
 		if (job->hidden)
 			hidden_collective(history);
+		else if (job->expert_parallel)
+			exchange_tokens(history);
 		collective(history, step, 0, RW_FUNCTION_REDUCE_SCATTER, 4096, false);
 	}
 	collective(history, step, 0, RW_FUNCTION_ALL_REDUCE, 1, false);
@@ -721,17 +753,18 @@ static void announce_communicators(const struct history *history, struct analysi
 		.nnodes = job->hosts ? job->hosts : 1,
 		.created_ns = 1,
 	};
-	struct rw_communicator tensor = {
-		.id = 0x7e450000u + (uint64_t)(rank / width),
-		.rank = rank % width,
-		.nranks = job->no_sizes ? 0 : width,
+	int inner = job->expert_parallel ? job->expert_parallel : width;
+	struct rw_communicator second = { /* of tensor or expert parallelism */
+		.id = 0x7e450000u + (uint64_t)(rank / inner),
+		.rank = rank % inner,
+		.nranks = job->no_sizes ? 0 : inner,
 		.nnodes = 1,
 		.created_ns = 1,
 		.captured = job->hidden == HIDDEN_CAPTURED ? (uint64_t)job->layers : 0,
 	};
 	if (analysis_add_communicator(analysis, process, 0, &fsdp))
 		abort();
-	if (width > 1 && analysis_add_communicator(analysis, process, 1, &tensor))
+	if (inner > 1 && analysis_add_communicator(analysis, process, 1, &second))
 		abort();
 }
 

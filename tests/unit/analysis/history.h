@@ -71,6 +71,7 @@ enum history_hidden {
 struct history_job {
 	int ranks, steps, layers;
 	int tensor_parallel; /* ranks per TP group; 0 = none */
+	int expert_parallel; /* ranks that send tokens to each other's experts, and back, in each layer (AlltoAll); 0 = none */
 	enum history_hidden hidden;
 	bool pipeline;       /* stages of one rank each, instead of layers */
 	double compute_ms;   /* per layer and pass */

@@ -668,3 +668,21 @@ Test(straggler, a_lateness_that_has_only_grown_for_three_steps_names_nobody_yet)
 		end(&run);
 	}
 }
+
+/* Ranks that send each other tokens for their experts do the same work. So all of them are compared, and the slow one is named as soon as it
+ * is in a job without experts: of the one rank that shares no AlltoAll with it, it takes a dozen steps. */
+Test(straggler, among_ranks_with_experts_is_named_as_soon_as_among_others)
+{
+	static const int experts[] = { 0, 2, 4, 8 };
+	for (size_t i = 0; i < sizeof(experts) / sizeof(*experts); i++) {
+		struct history_job job = eight;
+		job.expert_parallel = experts[i];
+		job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 5, .first_step = 14, .ms = 150 };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 5);
+		cr_assert(finding, "%d ranks with experts", experts[i]);
+		cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 20), "%d ranks with experts", experts[i]);
+		cr_expect_eq(loud(&run), 1, "%d ranks with experts", experts[i]);
+		end(&run);
+	}
+}

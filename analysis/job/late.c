@@ -121,21 +121,25 @@ static void set_kind(struct rw_finding *finding, const struct lane_member *membe
 		finding->late.kind = RW_LATE_DEVICE;
 }
 
+/* The other members, in order. Each of many late ranks has thousands of them, so they are not sorted. */
 static int set_waiting(struct record *record, const struct world *world, const struct view *view)
 {
-	uint32_t *ranks = calloc(view->comm->member_count + 1, sizeof(*ranks)), count = 0;
+	bool *waits = calloc(world->rank_room + 1, sizeof(*waits));
+	int32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks));
+	uint32_t count = 0;
+	int err = -1;
 
-	if (!ranks)
-		return -1;
-	for (uint32_t i = 0; i < view->comm->member_count; i++) {
-		uint32_t rank = view->comm->members[i].rank;
-		bool named = false;
-		for (size_t k = 0; k < record->finding.rank_count; k++)
-			named |= record->finding.ranks[k] == (int32_t)rank;
-		if (!named && world_rank(world, rank))
-			ranks[count++] = rank;
+	if (waits && ranks) {
+		for (uint32_t i = 0; i < view->comm->member_count; i++)
+			waits[view->comm->members[i].rank] = true;
+		for (size_t i = 0; i < record->finding.rank_count; i++)
+			waits[record->finding.ranks[i]] = false;
+		for (uint32_t i = 0; i < world->rank_room; i++)
+			if (waits[i] && world_rank(world, i))
+				ranks[count++] = (int32_t)i;
+		err = record_set_waiting_worlds(record, ranks, count);
 	}
-	int err = told_set_waiting(record, ranks, count);
+	free(waits);
 	free(ranks);
 	return err;
 }

@@ -348,22 +348,21 @@ double lane_least_share(const struct lane *lane, uint32_t member)
 	return lane->members[member].parts.even ? EVENLY_SHARE : LANES_SHARE_MIN;
 }
 
-static void suspect_it(struct lane *lane, struct peers *peers, uint32_t i, bool even, uint64_t now_ns)
+static void suspect_it(struct lane *lane, uint32_t i, bool even, uint64_t now_ns)
 {
 	struct suspect *suspect = &lane->watched.suspects[i];
 
 	suspect_decide(suspect, now_ns);
 	suspect->open = true;
 	excursions_forget(suspect); /* nobody is measured by a fault */
-	peers_forget(peers);
 	lane->members[i].clean = 0;
 	lane->members[i].parts.even = even;
 }
 
 /* So late, or so far from what the others differ by for good. */
-static bool is_apart(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t i)
+static bool is_apart(struct spread *spread, uint32_t i)
 {
-	return lane_share(comm->lane, i, LANES_TOLD) >= SPREAD_USUAL || spread_is_exceeded(lanes, world, comm, i);
+	return lane_share(spread->comm->lane, i, LANES_TOLD) >= SPREAD_USUAL || spread_is_exceeded(spread, i);
 }
 
 static uint64_t late_now_ns(const struct lane *lane, uint32_t i)
@@ -371,37 +370,60 @@ static uint64_t late_now_ns(const struct lane *lane, uint32_t i)
 	return suspect_blame(&lane->watched.suspects[i], lane->number).late_ns;
 }
 
-static bool is_late(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint32_t i)
+static bool is_late(struct spread *spread, struct peers *peers, uint32_t i)
 {
-	const struct lane *lane = comm->lane;
+	const struct lane *lane = spread->comm->lane;
 	const struct suspect *suspect = &lane->watched.suspects[i];
 
 	return suspect->step == lane->number && late_now_ns(lane, i) >= LATENESS_NOISE_NS && excursion_is_proven(peers, suspect, limit_ns()) &&
-	       is_apart(lanes, world, comm, i);
+	       is_apart(spread, i);
 }
 
-/* Once it was in time for long enough. */
-static void acquit(struct lane *lane, struct peers *peers, uint32_t i)
+/* Has it been in time for long enough? Once a cut. */
+static bool is_clean(struct lane *lane, uint32_t i)
 {
-	struct suspect *suspect = &lane->watched.suspects[i];
 	double least_ns = lane_least_share(lane, i) * LANES_WINDOW_NS;
 
 	lane->members[i].clean = (double)late_now_ns(lane, i) * 2 < least_ns ? lane->members[i].clean + 1 : 0;
-	if (lane->members[i].clean < STRAGGLER_CLEAN)
-		return;
-	suspect->decided_ns = 0;
-	suspect->open = false;
-	parts_forget(&lane->members[i].parts);
-	peers_forget(peers);
+	return lane->members[i].clean >= STRAGGLER_CLEAN;
 }
 
-static void decide_evenly(const struct lanes *lanes, const struct world *world, struct world_comm *comm, struct peers *peers, uint64_t now_ns)
+static void acquit(struct lane *lane, uint32_t i)
+{
+	lane->watched.suspects[i].decided_ns = 0;
+	lane->watched.suspects[i].open = false;
+	parts_forget(&lane->members[i].parts);
+}
+
+static void decide_evenly(const struct lanes *lanes, const struct world *world, struct world_comm *comm, uint64_t now_ns)
 {
 	struct lane *lane = comm->lane;
 
 	for (uint32_t i = 0; i < lane->watched.suspect_count; i++)
 		if (!lane->watched.suspects[i].decided_ns && parts_show_late(lanes, world, comm, i))
-			suspect_it(lane, peers, i, true, now_ns);
+			suspect_it(lane, i, true, now_ns);
+}
+
+/* Each is judged by what the others were when the cut came, whoever of them is found late in it: what is sorted for one serves all. */
+static void decide(const struct lanes *lanes, const struct world *world, struct world_comm *comm, uint64_t now_ns)
+{
+	struct lane *lane = comm->lane;
+	struct stragglers *watched = &lane->watched;
+	struct peers peers = peers_in(watched, lane->number);
+	struct spread spread = { .lanes = lanes, .world = world, .comm = comm };
+
+	for (uint32_t i = 0; i < watched->suspect_count; i++)
+		lane->members[i].turns = watched->suspects[i].decided_ns ? is_clean(lane, i) : is_late(&spread, &peers, i);
+	peers_forget(&peers);
+	spread_forget(&spread);
+	for (uint32_t i = 0; i < watched->suspect_count; i++) {
+		if (!lane->members[i].turns)
+			continue;
+		if (watched->suspects[i].decided_ns)
+			acquit(lane, i);
+		else
+			suspect_it(lane, i, false, now_ns);
+	}
 }
 
 static void test_all(const struct lanes *lanes, const struct world *world, struct world_comm *comm, uint64_t now_ns)
@@ -413,16 +435,9 @@ static void test_all(const struct lanes *lanes, const struct world *world, struc
 		watched->first_step = lane->number;
 	watched->noise_lasts = LANES_NOISE_LASTS;
 	pace_note(&watched->pace, lane->number, lane->number * LANES_WINDOW_NS);
-	struct peers peers = peers_in(watched, lane->number);
-	for (uint32_t i = 0; i < watched->suspect_count; i++) {
-		if (watched->suspects[i].decided_ns)
-			acquit(lane, &peers, i);
-		else if (is_late(lanes, world, comm, &peers, i))
-			suspect_it(lane, &peers, i, false, now_ns);
-	}
+	decide(lanes, world, comm, now_ns);
 	if (parts_end_cut(lane))
-		decide_evenly(lanes, world, comm, &peers, now_ns);
-	peers_forget(&peers);
+		decide_evenly(lanes, world, comm, now_ns);
 	excursions_note(watched, lane->number);
 }
 

@@ -39,7 +39,8 @@ enum {
 struct lane_member {
 	double late, host, device; /* µs of late cuts; the weight of a cut decreases with each later one */
 	uint32_t clean; /* cuts in a row without lateness */
-	bool judged;    /* was judged in the newest cut */
+	bool judged;    /* was judged in the newest cut … */
+	bool turns;     /* … and by it became late, or is late no longer */
 	struct parts parts;
 };
 

@@ -20,7 +20,20 @@ enum {
 	SPREAD_AS_LATE = 32, /* of so many others one may be as late: it may be at fault as well */
 };
 
-/* Of a member that is late by less than SPREAD_USUAL, by the last parts of all lanes. False: it does not stand out, or too little is known. */
-bool spread_is_exceeded(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member);
+struct spread_order;
+
+/* The differences as they stand at a cut of the lane of `comm`, put in order once, when first somebody asks: many members may be late in it.
+ * Holds until a member becomes late, or is late no longer. Begin with the first three, and end with spread_forget(). */
+struct spread {
+	const struct lanes *lanes;
+	const struct world *world;
+	const struct world_comm *comm;
+	struct spread_order *orders[SPREAD_PARTS + 1]; /* by number of parts; NULL: nobody has asked yet */
+};
+
+/* Of a member that is late by less than SPREAD_USUAL and not late so far, by the last parts of all lanes. False: it does not stand out, or
+ * too little is known. */
+bool spread_is_exceeded(struct spread *spread, uint32_t member);
+void spread_forget(struct spread *spread);
 
 #endif

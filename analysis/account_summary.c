@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the account is worth a line: whom the others waited for, and where nobody can be named. */
+/* What of the account is worth a line: whom the others waited for, why no finding names it, and where nobody can be named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/cause_text.h"
+#include "analysis/excursion.h"
 #include "analysis/model.h"
 #include "analysis/sorting.h"
 #include "analysis/text.h"
@@ -166,18 +167,55 @@ static enum rw_late_kind late_by(const struct account_rank *rank)
 	return rank->host_ns >= rank->device_ns ? RW_LATE_HOST : RW_LATE_DEVICE;
 }
 
-static void tell_loss(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)
+/* Does a finding say that others wait for this rank? */
+static bool is_named(const struct findings *findings, int32_t world)
+{
+	for (uint32_t i = 0; i < findings->count; i++) {
+		const struct rw_finding *finding = &findings->records[i]->finding;
+		bool holds_up = finding->kind == RW_KIND_STRAGGLER || finding->kind == RW_KIND_HANG || finding->kind == RW_KIND_GONE;
+		for (size_t k = 0; holds_up && k < finding->rank_count; k++)
+			if (finding->ranks[k] == world)
+				return true;
+	}
+	return false;
+}
+
+/* What the tests lack: docs/analysis.md, "Where the time went". */
+static enum analysis_unnamed why_unnamed(const struct analysis *analysis, uint32_t rank, const struct analysis_loss *loss)
+{
+	const struct stragglers *stragglers = &analysis->stragglers;
+
+	if (is_named(&analysis->findings, loss->rank))
+		return ANALYSIS_NAMED;
+	if (loss->spread_out)
+		return ANALYSIS_UNNAMED_SPREAD;
+	if (!loss->compared)
+		return ANALYSIS_UNNAMED_STEPS;
+	if (loss->compared < EXCURSION_STEPS_MIN)
+		return ANALYSIS_UNNAMED_SHORT;
+	if (!loss->steps)
+		return ANALYSIS_UNNAMED_LITTLE;
+	if (loss->steps < EXCURSION_ROW_MIN)
+		return ANALYSIS_UNNAMED_FEW;
+	if (rank < stragglers->suspect_count && stragglers->suspects[rank].decided_ns)
+		return ANALYSIS_UNNAMED_UNSURE;
+	if (loss->compared < EXCURSION_EARLY)
+		return ANALYSIS_UNNAMED_EARLY;
+	return analysis->job.rank_count == 2 ? ANALYSIS_UNNAMED_ONE : ANALYSIS_UNNAMED_CHANCE;
+}
+
+static uint64_t compared_steps(const struct stragglers *stragglers)
+{
+	return stragglers->first_step && stragglers->newest_step >= stragglers->first_step ? stragglers->newest_step - stragglers->first_step + 1 : 0;
+}
+
+static void tell_late(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)
 {
 	const struct account *account = &analysis->account;
 	const struct account_rank *rank = &account->ranks[share->rank];
 	const struct rank *who = &analysis->job.ranks[share->rank];
 	uint64_t others = account->rank_count > 1 ? account->rank_count - 1 : 1;
 
-	*loss = (struct analysis_loss){ .rank = who->world, .share = share->waited };
-	if (share->seen * 2 < share->waited) {
-		loss->spread_out = true;
-		return;
-	}
 	loss->steps = rank->late_steps + (rank->late_step && rank->late_ns / others >= ACCOUNT_TOLD_NS);
 	loss->of_steps = account_steps(account);
 	if (loss->steps)
@@ -185,6 +223,17 @@ static void tell_loss(const struct analysis *analysis, const struct share *share
 	loss->by = late_by(rank);
 	if (loss->by == RW_LATE_HOST && !take_cause(analysis, share->rank, loss))
 		find_cause(analysis, rank, who->process, loss);
+}
+
+static void tell_loss(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)
+{
+	*loss = (struct analysis_loss){ .rank = analysis->job.ranks[share->rank].world, .share = share->waited,
+					.compared = compared_steps(&analysis->stragglers) };
+	if (share->seen * 2 < share->waited)
+		loss->spread_out = true;
+	else
+		tell_late(analysis, share, loss);
+	loss->unnamed = why_unnamed(analysis, share->rank, loss);
 }
 
 static void sum_up(const struct account *account, struct analysis_account *told, double *all_ns)

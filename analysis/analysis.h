@@ -306,6 +306,20 @@ struct analysis_flight {
 };
 typedef void analysis_flight_visit(void *argument, const struct analysis_flight *flight);
 
+/* Why no finding names a rank for which others waited. */
+enum analysis_unnamed {
+	ANALYSIS_NAMED,            /* a finding does, or did */
+	ANALYSIS_UNNAMED_STEPS,    /* no steps were seen that can be compared */
+	ANALYSIS_UNNAMED_SHORT,    /* fewer than the tests take at least */
+	ANALYSIS_UNNAMED_EARLY,    /* so few that not every lateness is judged */
+	ANALYSIS_UNNAMED_SPREAD,   /* a little in each operation: the sums do not show it yet, or no longer */
+	ANALYSIS_UNNAMED_LITTLE,   /* in no step as late as the tests take at least */
+	ANALYSIS_UNNAMED_FEW,      /* in too few steps */
+	ANALYSIS_UNNAMED_UNSURE,   /* it is suspected, and what it costs is not confirmed */
+	ANALYSIS_UNNAMED_ONE,      /* one other rank shows too little of what is usual */
+	ANALYSIS_UNNAMED_CHANCE,   /* it does not stand out from the others */
+};
+
 /* A rank for which the others waited at least 5 % of the time, and more than is usual. */
 struct analysis_loss {
 	int32_t rank;	/* world rank; -1 not known */
@@ -318,6 +332,8 @@ struct analysis_loss {
 	enum rw_cause_class cause_class; /* where its host was late: the cause that the finding about it shows; without one, that in the last of these steps */
 	char cause[96], path[256]; /* "fsync(2)"; "" not known */
 	bool likely;               /* the finding is not `certain`; without one: the cause was inferred, or is what is left of its evidence */
+	enum analysis_unnamed unnamed; /* why no finding names it … */
+	uint64_t compared;         /* … and the number of steps that the tests have seen since steps were numbered anew */
 };
 
 enum { ANALYSIS_LOSSES = 3 };

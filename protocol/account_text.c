@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/excursion.h"
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"
@@ -27,11 +28,45 @@ static json_t *count_or_null(uint64_t count)
 	return count ? json_integer((json_int_t)count) : json_null();
 }
 
+/* Why the rank that they waited for is not named; NULL: it is. Follows "rank 0 is not named: ". */
+static json_t *why_unnamed(const struct analysis_loss *loss)
+{
+	unsigned long compared = loss->compared, late = loss->steps, all = loss->of_steps;
+
+	switch (loss->unnamed) {
+	case ANALYSIS_NAMED:
+		break;
+	case ANALYSIS_UNNAMED_STEPS:
+		return json_string("which operations make a step is not known, and lateness is judged step by step");
+	case ANALYSIS_UNNAMED_SHORT:
+		return json_sprintf("%lu step%s seen, and before the %dth nobody is named for being late", compared,
+				    compared == 1 ? " was" : "s were", EXCURSION_STEPS_MIN);
+	case ANALYSIS_UNNAMED_EARLY:
+		return json_sprintf("only %lu steps were seen, and before the %dth a rank is named only if its lateness hardly changes, began at "
+				    "once with a fifth of the step, or has a cause that is seen", compared, EXCURSION_EARLY);
+	case ANALYSIS_UNNAMED_SPREAD:
+		return json_string("what only adds up over many operations is judged in windows of two seconds and more, and in these it has not "
+				   "stood out from the others for long enough");
+	case ANALYSIS_UNNAMED_LITTLE:
+		return json_string("in no training step did others wait for it for 20 ms, the least that is judged");
+	case ANALYSIS_UNNAMED_FEW:
+		return json_sprintf("it was late in %lu of %lu steps, and fewer than three in a row, or four in all, may be chance", late, all);
+	case ANALYSIS_UNNAMED_UNSURE:
+		return json_string("it is suspected, but it is not confirmed that steps would be shorter without it");
+	case ANALYSIS_UNNAMED_ONE:
+		return json_string("there is only one other rank to compare it with, so it is named only if its lateness hardly changes for 24 steps, or "
+				   "has a cause that is seen");
+	case ANALYSIS_UNNAMED_CHANCE:
+		return json_string("its lateness has not stood out, far or long enough, from what the others were late by");
+	}
+	return json_null();
+}
+
 static json_t *loss_json(const struct analysis_loss *loss)
 {
 	bool known = *loss->cause;
 
-	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:o}", "rank", (int)loss->rank, "share",
+	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "rank", (int)loss->rank, "share",
 			 loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
 			 loss->by == RW_LATE_HOST     ? "host"
 			 : loss->by == RW_LATE_DEVICE ? "device"
@@ -39,7 +74,8 @@ static json_t *loss_json(const struct analysis_loss *loss)
 			 "steps", count_or_null(loss->steps), "of_steps", count_or_null(loss->of_steps), "step_ms",
 			 loss->step_ms > 0 ? json_real(loss->step_ms) : json_null(), "class",
 			 known ? json_string(finding_cause_name(loss->cause_class)) : json_null(), "cause",
-			 text_or_null(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", text_or_null(loss->path));
+			 text_or_null(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", text_or_null(loss->path),
+			 "not_named", why_unnamed(loss));
 }
 
 json_t *account_json(const struct analysis_account *account)
@@ -103,16 +139,21 @@ static bool is_likely(const json_t *loss)
 	return confidence && strcmp(confidence, "certain") != 0;
 }
 
+static void print_rank(FILE *out, const json_t *loss)
+{
+	if (json_integer_value(json_object_get(loss, "rank")) < 0)
+		fputs("a rank whose number is not known", out);
+	else
+		fprintf(out, "rank %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(loss, "rank")));
+}
+
 static void print_loss(FILE *out, const json_t *loss)
 {
 	const char *cause = json_string_value(json_object_get(loss, "cause"));
 	const char *path = json_string_value(json_object_get(loss, "path"));
 
 	fprintf(out, "others waited %s%d %% of the time for ", is_least(loss) ? "at least " : "", percent(loss, "share"));
-	if (json_integer_value(json_object_get(loss, "rank")) < 0)
-		fputs("a rank whose number is not known", out);
-	else
-		fprintf(out, "rank %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(loss, "rank")));
+	print_rank(out, loss);
 	print_steps(out, loss);
 	if (cause)
 		fprintf(out, ", %s%s", is_likely(loss) ? "likely " : "", cause);
@@ -123,6 +164,18 @@ static void print_loss(FILE *out, const json_t *loss)
 		path_text_print(out, path, PATH_COLUMNS);
 	}
 	fputc('\n', out);
+}
+
+/* Without this, "no finding" beside it would look like a contradiction. */
+static void print_not_named(FILE *out, const char *before, int label, const json_t *loss)
+{
+	const char *why = json_string_value(json_object_get(loss, "not_named"));
+
+	if (!why)
+		return;
+	print_label(out, before, label, "not named");
+	print_rank(out, loss);
+	fprintf(out, ": %s\n", why);
 }
 
 /* Where no rank can be named it is said why. */
@@ -174,6 +227,7 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 	{
 		print_label(out, before, label, "waited");
 		print_loss(out, loss);
+		print_not_named(out, before, label, loss);
 	}
 	print_unnamed(out, before, label, account);
 	if (left_out)

@@ -67,7 +67,7 @@ function calmText() {
 	if (D.job.inits.length) return ["A communicator was never made", D.job.inits.join("; ")];
 	if (open.length && Math.min(...open) > 1e6)
 		return ["All stood still", `Every rank was in an operation that never ended, for ${duration(Math.min(...open))} at least. Nobody can be named: see what was in flight, below.`];
-	if (loss) return ["No rank stands out", `The others waited ${percent(loss.share)} of the time for ${loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`}, too little or too rarely for a verdict.`];
+	if (loss) return ["No rank is named", `The others waited ${percent(loss.share)} of the time for ${loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`}${loss.not_named ? `. It is not named: ${loss.not_named}` : ""}.`];
 	return ["No rank stands out", account ? `Waiting for other ranks took ${percent(account.wait)} of the time.` : "Nothing that rankwatch judges was seen to go wrong in what these black boxes hold."];
 }
 

@@ -199,6 +199,49 @@ Test(account, where_everybody_is_late_in_turn_nobody_is_named)
 	}
 }
 
+/* A short job in which most of the time is lost for one rank says why no finding names it; and that is never said of one that is named. */
+Test(account, says_why_who_is_waited_for_is_not_named)
+{
+	static const struct history_job long_job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 10, .jitter_ms = 1 };
+	static const struct {
+		const char *what;
+		int ranks, steps, layers;
+		double compute_ms;
+		struct history_fault fault;
+		enum analysis_unnamed unnamed;
+	} cases[] = {
+		{ "named", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 200 }, ANALYSIS_NAMED },
+		{ "of six steps", 8, 6, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 2, .ms = 200 }, ANALYSIS_UNNAMED_SHORT },
+		{ "every other one of 16 steps", 8, 16, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 6, .ms = 200, .every = 2 }, ANALYSIS_UNNAMED_EARLY },
+		{ "one step", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 30, .last_step = 30, .ms = 2000 }, ANALYSIS_UNNAMED_FEW },
+		{ "three steps", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 1000, .every = 19 }, ANALYSIS_UNNAMED_CHANCE },
+		{ "one step that never comes again", 8, 1, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 1, .ms = 200 }, ANALYSIS_UNNAMED_STEPS },
+		{ "short steps", 8, 100, 1, 5, { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 15 }, ANALYSIS_UNNAMED_LITTLE },
+		{ "a little in each operation", 8, 24, 20, 1, { .kind = FAULT_HOST_EACH, .rank = 3, .first_step = 1, .ms = 2 }, ANALYSIS_UNNAMED_SPREAD },
+		{ "one other rank", 2, 60, 4, 10, { .kind = FAULT_HOST, .rank = 1, .first_step = 20, .ms = 200, .every = 3 }, ANALYSIS_UNNAMED_ONE },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_job job = long_job;
+		job.ranks = cases[i].ranks;
+		job.steps = cases[i].steps;
+		job.layers = cases[i].layers;
+		job.compute_ms = cases[i].compute_ms;
+		job.jitter_ms = cases[i].compute_ms / 10;
+		job.faults[0] = cases[i].fault;
+		struct played run = play(&job);
+		struct analysis_account told = account_of(&run);
+		bool named = false;
+		for (size_t k = 0; k < run.count; k++)
+			named |= run.findings[k].kind == RW_KIND_STRAGGLER && run.findings[k].rank == cases[i].fault.rank;
+		cr_assert_eq(told.loss_count, 1, "%s: %u", cases[i].what, told.loss_count);
+		cr_expect_eq(told.losses[0].rank, cases[i].fault.rank, "%s: %d", cases[i].what, told.losses[0].rank);
+		cr_expect_eq(told.losses[0].unnamed, cases[i].unnamed, "%s: %d of %lu steps", cases[i].what, told.losses[0].unnamed,
+			     (unsigned long)told.losses[0].compared);
+		cr_expect_eq(told.losses[0].unnamed == ANALYSIS_NAMED, named, "%s", cases[i].what);
+		end(&run);
+	}
+}
+
 /* Slow transfers, pipelines and what is not seen name nobody. */
 Test(account, names_nobody_where_nobody_can_be_told)
 {

@@ -275,6 +275,42 @@ Test(message, a_summary_says_which_cause_is_only_likely)
 	free(text);
 }
 
+/* Else "findings none" beside it would look like a contradiction. */
+Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
+{
+	static const struct {
+		enum analysis_unnamed unnamed;
+		const char *said;
+	} cases[] = {
+		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and lateness is judged step by step" },
+		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen, and before the 8th nobody is named for being late" },
+		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen, and before the 24th a rank is named only if its lateness hardly changes, began at once "
+					  "with a fifth of the step, or has a cause that is seen" },
+		{ ANALYSIS_UNNAMED_SPREAD, "what only adds up over many operations is judged in windows of two seconds and more, and in these it has not "
+					   "stood out from the others for long enough" },
+		{ ANALYSIS_UNNAMED_LITTLE, "in no training step did others wait for it for 20 ms, the least that is judged" },
+		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps, and fewer than three in a row, or four in all, may be chance" },
+		{ ANALYSIS_UNNAMED_UNSURE, "it is suspected, but it is not confirmed that steps would be shorter without it" },
+		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with, so it is named only if its lateness hardly changes for 24 steps, "
+					"or has a cause that is seen" },
+		{ ANALYSIS_UNNAMED_CHANCE, "its lateness has not stood out, far or long enough, from what the others were late by" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct message_summary summary = {
+			.job = "j",
+			.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+			.account = { .known = true, .own = 0.25, .wait = 0.75, .loss_count = 1,
+				     .losses = { { .rank = 3, .share = 0.75, .steps = 2, .of_steps = 9, .step_ms = 1302, .compared = 5,
+						   .unnamed = cases[i].unnamed } } }
+		};
+		char *text = printed(&summary), line[320];
+
+		snprintf(line, sizeof(line), "1302 ms in each\n  not named  rank 3: %s\n", cases[i].said);
+		cr_expect_not_null(strstr(text, line), "%s", text);
+		free(text);
+	}
+}
+
 /* What cannot be said of a rank is said of nobody, and what is as it should be is not spoken of. */
 Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 {

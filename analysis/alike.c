@@ -26,18 +26,16 @@ static void begin(uint32_t *sets, uint32_t count)
 		sets[i] = i;
 }
 
-/* Do its members send to each other as stages of a pipeline may? AlltoAll sends each of them a part of its own, too, and is made by ranks that
- * do the same; a stage has nothing to send to itself. */
-static bool carries_stages(const struct communicator *communicator)
+bool alike_exchange(const struct communicator *communicator)
 {
 	uint64_t size = communicator->size > (int32_t)communicator->member_count ? (uint64_t)communicator->size : communicator->member_count;
 
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct member *member = &communicator->members[i];
 		if (!member->sent || member->sent_itself * size * ALIKE_EXCHANGES < member->sent)
-			return communicator->point_to_point;
+			return false;
 	}
-	return false;
+	return communicator->point_to_point;
 }
 
 /* Are no two of its members in the same pipeline? `seen`: by rank, zeroed once. */
@@ -67,7 +65,7 @@ int alike_find(const struct job *job, uint32_t *groups)
 	begin(pipelines, job->rank_count);
 	begin(groups, job->rank_count);
 	for (uint32_t i = 0; i < job->communicator_count; i++)
-		if (carries_stages(job->communicators[i]))
+		if (job->communicators[i]->point_to_point && !alike_exchange(job->communicators[i]))
 			join_members(pipelines, job->communicators[i]);
 	for (uint32_t i = 0; i < job->communicator_count; i++)
 		if (is_across(pipelines, seen, job->communicators[i]))

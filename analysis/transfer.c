@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/alike.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
@@ -33,8 +34,33 @@ static bool spans_hosts(const struct transfer *transfer)
 	return transfer->communicator->hosts > 1;
 }
 
+/* The transfers of an AlltoAll are one kernel on each rank, which ends when all of them are done: what the first member has for itself stands for
+ * all of it. */
+static bool stands_for_all(const struct instance *instance)
+{
+	return instance->source == instance->target && instance->source == instance->communicator->members[0].comm_rank;
+}
+
+/* When the last member came to an AlltoAll, by the parts that they have for themselves; 0 not known. */
+static uint64_t exchange_start(const struct instances *instances, const struct instance *instance)
+{
+	uint64_t start_ns = 0;
+
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		int32_t own = instance->communicator->members[i].comm_rank;
+		const struct instance_key key = { .communicator = instance->communicator->index, .function = RW_FUNCTION_SEND_RECV,
+						  .source = own, .target = own, .sequence = instance->sequence };
+		const struct instance *part = instances_find(instances, &key);
+		const struct operation *operation = part ? instance_joined(part, i) : NULL;
+		if (!operation || !(operation->state & OPERATION_STARTED))
+			return 0;
+		start_ns = operation->arrival_ns > start_ns ? operation->arrival_ns : start_ns;
+	}
+	return start_ns;
+}
+
 /* From the last arrival to the last end; 0: not seen by the GPUs of all who took part. */
-static uint64_t duration_of(const struct instance *instance)
+static uint64_t duration_of(const struct instance *instance, uint64_t start_ns)
 {
 	uint64_t end_ns = 0;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
@@ -48,7 +74,7 @@ static uint64_t duration_of(const struct instance *instance)
 			return 0;
 		end_ns = operation->done_ns > end_ns ? operation->done_ns : end_ns;
 	}
-	return end_ns > instance->start_ns ? end_ns - instance->start_ns : 0;
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
 /* Within one host all ranks must be seen. Between hosts they seldom are, and the finding says so. */
@@ -83,9 +109,11 @@ static const struct transfer_slowest *slowest_judged(const struct transfer *tran
 
 void transfer_account(struct analysis *analysis, const struct instance *instance)
 {
-	uint64_t step = instance->place.step, took_ns = duration_of(instance);
-	if (!is_judged(instance->communicator) || instance->place.place == STEPS_NO_PLACE)
+	uint64_t step = instance->place.step;
+	bool exchange = instance_is_point_to_point(instance) && alike_exchange(instance->communicator);
+	if (!is_judged(instance->communicator) || instance->place.place == STEPS_NO_PLACE || (exchange && !stands_for_all(instance)))
 		return;
+	uint64_t took_ns = duration_of(instance, exchange ? exchange_start(&analysis->instances, instance) : instance->start_ns);
 	struct transfer *transfer = get(&analysis->transfers, instance->communicator);
 	if (!transfer)
 		return;

@@ -478,7 +478,7 @@ static void run_group(struct history *history, const int *ranks, const size_t *s
 static double transfer_ms(const struct history *history, int step, int comm)
 {
 	const struct history_fault *fault = fault_of(history, 0, step, true, FAULT_TRANSFER);
-	return fault && !comm ? fault->ms : 1;
+	return fault && comm == (history->job.expert_parallel != 0) ? fault->ms : 1;
 }
 
 /* Sum of twelve uniform numbers: near enough. */
@@ -544,7 +544,7 @@ static void collective(struct history *history, int step, int comm, uint8_t func
 }
 
 /* Each rank of the group to each, itself too, in one launch, as AlltoAll is made. */
-static void exchange_group(struct history *history, int first, int width)
+static void exchange_group(struct history *history, int step, int first, int width)
 {
 	int ranks[MAX_RANKS], count = 0;
 	size_t slots[MAX_RANKS];
@@ -561,13 +561,13 @@ static void exchange_group(struct history *history, int first, int width)
 			}
 			count++;
 		}
-	run_group(history, ranks, slots, count, 1);
+	run_group(history, ranks, slots, count, transfer_ms(history, step, 1));
 }
 
-static void exchange_tokens(struct history *history)
+static void exchange_tokens(struct history *history, int step)
 {
 	for (int first = 0; first < history->job.ranks; first += history->job.expert_parallel)
-		exchange_group(history, first, history->job.expert_parallel);
+		exchange_group(history, step, first, history->job.expert_parallel);
 	history->exchanges++;
 }
 
@@ -605,7 +605,7 @@ static void training_step(struct history *history, int step)
 		if (job->hidden)
 			hidden_collective(history);
 		else if (job->expert_parallel)
-			exchange_tokens(history);
+			exchange_tokens(history, step);
 		else if (job->tensor_parallel)
 			collective(history, step, 1, RW_FUNCTION_ALL_REDUCE, 512, false);
 	}
@@ -615,7 +615,7 @@ static void training_step(struct history *history, int step)
 		if (job->hidden)
 			hidden_collective(history);
 		else if (job->expert_parallel)
-			exchange_tokens(history);
+			exchange_tokens(history, step);
 		collective(history, step, 0, RW_FUNCTION_REDUCE_SCATTER, 4096, false);
 	}
 	collective(history, step, 0, RW_FUNCTION_ALL_REDUCE, 1, false);

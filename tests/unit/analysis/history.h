@@ -28,7 +28,7 @@ enum history_fault_kind {
 	FAULT_KILLED,
 	FAULT_EXITED,
 	FAULT_STOPPED,
-	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms` */
+	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms`; with expert parallelism, that of each group's tokens */
 	FAULT_FULL,     /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill; INFINITY: for ever */
 };
 

@@ -32,6 +32,37 @@ Test(transfer, slower_operations_between_hosts_while_nobody_is_late_are_told_as_
 	end(&run);
 }
 
+/* Until all ranks have come, no part of an AlltoAll ends: two ranks that were in time wait for a third in what they send each other. */
+Test(transfer, who_waits_in_an_exchange_for_a_third_rank_has_no_slow_transfers)
+{
+	for (unsigned seed = 0; seed < seeds(24); seed += 4) {
+		struct history_job job = { .ranks = 16, .steps = 100, .layers = 1, .compute_ms = 80, .jitter_ms = 2, .tail_chance = 0.02, .stall_ms = 60,
+					   .expert_parallel = 8, .seed = seed };
+		job.faults[0] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 20, .ms = 700, .every = 20 };
+		struct played run = play(&job);
+		for (size_t i = 0; i < run.count; i++)
+			cr_expect_neq(run.findings[i].kind, RW_KIND_SLOWDOWN, "seed %u: %s", seed, run.findings[i].text);
+		end(&run);
+	}
+}
+
+/* However many parts it has. */
+Test(transfer, an_exchange_takes_its_time_once)
+{
+	for (int hosts = 1; hosts <= 2; hosts++) {
+		struct history_job job = two_hosts;
+		job.hosts = hosts;
+		job.expert_parallel = 4;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
+		struct played run = play(&job);
+		cr_assert_gt(run.count, 0, "%d hosts", hosts);
+		cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN, "%d hosts: %s", hosts, run.findings[0].text);
+		/* 8 exchanges a step, each 29 ms longer */
+		cr_expect(run.findings[0].lost_ms > 200 && run.findings[0].lost_ms < 260, "%d hosts: %f", hosts, run.findings[0].lost_ms);
+		end(&run);
+	}
+}
+
 /* Three slow steps open it when the fourth has begun, of which only the first operation may be known then. */
 Test(transfer, the_slowest_operation_is_one_of_the_last_whole_step)
 {

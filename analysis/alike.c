@@ -52,7 +52,7 @@ static bool is_across(uint32_t *pipelines, uint32_t *seen, const struct communic
 	return true;
 }
 
-int alike_find(const struct job *job, uint32_t *groups)
+int alike_find(const struct job *job, bool exchanges, uint32_t *groups)
 {
 	uint32_t *pipelines = calloc(job->rank_count + 1, sizeof(*pipelines));
 	uint32_t *seen = calloc(job->rank_count + 1, sizeof(*seen));
@@ -65,7 +65,7 @@ int alike_find(const struct job *job, uint32_t *groups)
 	begin(pipelines, job->rank_count);
 	begin(groups, job->rank_count);
 	for (uint32_t i = 0; i < job->communicator_count; i++)
-		if (job->communicators[i]->point_to_point && !alike_exchange(job->communicators[i]))
+		if (job->communicators[i]->point_to_point && !(exchanges && alike_exchange(job->communicators[i])))
 			join_members(pipelines, job->communicators[i]);
 	for (uint32_t i = 0; i < job->communicator_count; i++)
 		if (is_across(pipelines, seen, job->communicators[i]))

@@ -226,7 +226,7 @@ static void find_groups(struct stragglers *stragglers, const struct job *job)
 {
 	uint32_t *groups = calloc(job->rank_count + 1, sizeof(*groups));
 
-	if (groups && !alike_find(job, groups))
+	if (groups && !alike_find(job, true, groups))
 		for (uint32_t i = 0; i < stragglers->suspect_count && i < job->rank_count; i++)
 			stragglers->suspects[i].group = groups[i];
 	free(groups);

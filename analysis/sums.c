@@ -310,7 +310,7 @@ static void judge(struct sums *sums, uint64_t number)
 	uint64_t *values = calloc(room, sizeof(*values));
 	uint32_t *groups = calloc(room, sizeof(*groups));
 
-	if (entries && values && groups && !alike_find(sums->job, groups)) {
+	if (entries && values && groups && !alike_find(sums->job, false, groups)) {
 		uint32_t count = collect(sums, number, groups, entries);
 		qsort(entries, count, sizeof(*entries), by_group);
 		for (uint32_t first = 0, end; first < count; first = end) {

@@ -30,7 +30,7 @@ FAULTS = {
     "none": (("--steps=16", "--limit=60"), None, (), None),
     "lock": (("--fault=lock", *LATE), "straggler", ("lock",), None),
     "loader": (("--fault=loader", *LATE), "straggler", ("socket",), None),
-    "gpu": (("--fault=gpu", "--steps=30", "--fault-step=10", "--limit=60"), "straggler", ("gpu", "unknown"), ("fsdp", "hsdp", "ddp", "hosts")),
+    "gpu": (("--fault=gpu", "--steps=30", "--fault-step=10", "--limit=60"), "straggler", ("gpu", "unknown"), ("fsdp", "hsdp", "ddp", "moe", "hosts")),
     "never": (("--fault=never", "--limit=16", *STUCK), "hang", ("lock",), None),
     "kill": (("--fault=kill", "--grace=6", *STUCK), "gone", ("gone",), None),
     "stop": (("--fault=stop", "--limit=16", *STUCK), "gone", ("stopped",), None),

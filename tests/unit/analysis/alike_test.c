@@ -46,7 +46,7 @@ Test(alike, all_ranks_are_where_nobody_sends, .init = open_job, .fini = close_jo
 		add(false, i * 4, 1, 4); /* tensor parallel */
 		add(false, i, 4, 4);     /* data parallel */
 	}
-	cr_assert_eq(alike_find(&job, groups), 0);
+	cr_assert_eq(alike_find(&job, true, groups), 0);
 	for (uint32_t i = 1; i < RANKS; i++)
 		cr_expect_eq(groups[i], groups[0]);
 }
@@ -61,7 +61,7 @@ Test(alike, stages_are_not_and_the_same_stage_of_all_replicas_is, .init = open_j
 		add(false, i, 4, 4);
 	}
 	add(false, 0, 1, RANKS);
-	cr_assert_eq(alike_find(&job, groups), 0);
+	cr_assert_eq(alike_find(&job, true, groups), 0);
 	for (uint32_t i = 0; i < RANKS; i++)
 		for (uint32_t k = 0; k < i; k++)
 			cr_expect_eq(groups[i] == groups[k], i % 4 == k % 4, "%u, %u", i, k);
@@ -71,7 +71,7 @@ Test(alike, ranks_that_share_nothing_are_not, .init = open_job, .fini = close_jo
 {
 	add(false, 0, 1, 8);
 	add(false, 8, 1, 8);
-	cr_assert_eq(alike_find(&job, groups), 0);
+	cr_assert_eq(alike_find(&job, true, groups), 0);
 	cr_expect_eq(groups[0], groups[7]);
 	cr_expect_neq(groups[0], groups[8]);
 }
@@ -94,7 +94,7 @@ static void add_experts(void)
 
 static bool are_all_alike(void)
 {
-	cr_assert_eq(alike_find(&job, groups), 0);
+	cr_assert_eq(alike_find(&job, true, groups), 0);
 	for (uint32_t i = 1; i < RANKS; i++)
 		if (groups[i] != groups[0])
 			return false;
@@ -105,6 +105,9 @@ Test(alike, ranks_that_exchange_with_all_are, .init = open_job, .fini = close_jo
 {
 	add_experts();
 	cr_expect(are_all_alike());
+	cr_assert_eq(alike_find(&job, false, groups), 0); /* by their work only with those that have the same experts, which are none here */
+	for (uint32_t i = 1; i < RANKS; i++)
+		cr_expect_neq(groups[i], groups[0]);
 	for (uint32_t i = 0; i < 2; i++) /* not all of its members were seen */
 		job.communicators[i]->size = 16;
 	cr_expect(are_all_alike());

@@ -134,6 +134,19 @@ Test(healthy, noise_that_all_ranks_have_is_no_finding)
 	}
 }
 
+/* In all steps alike, so that nothing but the work of the others shows it. */
+Test(healthy, a_rank_whose_experts_have_more_to_do_for_good_is_no_finding)
+{
+	static const int experts[] = { 2, 4, 8 };
+	for (size_t i = 0; i < sizeof(experts) / sizeof(*experts); i++)
+		for (unsigned seed = 0; seed < seeds(8); seed++) {
+			struct history_job job = { .ranks = 8, .steps = 400, .layers = 1, .compute_ms = 80, .jitter_ms = 2, .expert_parallel = experts[i],
+						   .seed = seed };
+			job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = (int)seed, .first_step = 1, .ms = 30 };
+			expect_silence(&job, "experts with more to do", seed);
+		}
+}
+
 Test(healthy, two_late_steps_in_a_row_are_no_finding)
 {
 	struct history_job job = { .ranks = 8, .steps = 40, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };

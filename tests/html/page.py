@@ -351,6 +351,10 @@ def check_without_finding(page, directory):
         facts = page.run("[...document.querySelectorAll('.facts dt')].map(one => one.textContent).join()")
         check("late by" not in facts, f"{name}: nobody is late where nobody is named: {facts}")
         check(page.run("document.querySelector('h1').textContent") == said, f"{name}: {page.run('document.querySelector(`#verdict`).textContent')}")
+        if name == "healthy":
+            lost = "{ rank: 3, share: 0.75, not_named: 'it was late in 1 of 9 steps' }"
+            said = page.run(f"(D.job.account.waited_for = [{lost}], calmText()).join(': ')")
+            check(said == "No rank is named: The others waited 75 % of the time for rank 3. It is not named: it was late in 1 of 9 steps.", f"why who was waited for is not named: {said}")
 
 
 HEADLINES = (

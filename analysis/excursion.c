@@ -160,6 +160,17 @@ static double uncounted_ns(const struct comparison *comparison)
 	return (double)(excursions_tolerance_ns(comparison->peers->step_ns) - usual_ns(comparison, comparison->chosen.length));
 }
 
+/* Steps that the others' noise lasts for. In the first ones only much counts (is_too_early), and what is seen has to do. Noise that is compared
+ * over twelve steps has come no more often than it was seen to come and go (is_noise_known). */
+static double noise_steps(const struct comparison *comparison, uint32_t i)
+{
+	double steps = steps_of(comparison), seen = seen_to_last(&comparison->seen, steps);
+
+	if (steps < EXCURSION_EARLY)
+		return seen;
+	return i == TWELVE ? fmax(lasting_steps(&comparison->seen, steps), seen) : lasting_steps(&comparison->seen, steps);
+}
+
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
  * seen yet to the largest, and twice that at least; and the fewer were seen, the less they tell. */
 static double bound_ns(const struct comparison *comparison, uint32_t i)
@@ -175,9 +186,7 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 		below += comparison->seen.sizes[k];
 		usual = size_ns(k);
 	}
-	/* In the first steps only much counts (is_too_early), and what is seen has to do. */
-	double steps = steps_of(comparison), lasts = steps < EXCURSION_EARLY ? seen_to_last(&comparison->seen, steps)
-									     : lasting_steps(&comparison->seen, steps);
+	double steps = steps_of(comparison), lasts = noise_steps(comparison, i);
 	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers) &&
 	    !comparison->stands)
 		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */

@@ -55,13 +55,13 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
  * before the others had shown that their noise does not last. 62000457: what the others may differ by was counted of this rank only. 62001930,
  * 62002845, 62002866, 62002935: noise that lasts, as large for 24 steps and not constant. 63000012: one of two replicas, evenly by little.
  * 64000038: a pipeline's first steps, in which nobody is seen to be late, because what the ranks usually do is not known yet, counted as
- * steps in which this rank and all others were in time. */
+ * steps in which this rank and all others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long. */
 Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 {
 	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210, 3000135, 3000201, 3001059, 3001233,
 						   3000843, 3001173, 5000232, 5001642, 5001975, 5002080, 3000078, 9500751,
 						   61000203, 61001646, 62000457, 62001930, 62002845, 62002866, 62002935,
-						   63000012, 64000038 };
+						   63000012, 64000038, 98001147 };
 	struct suite_result result;
 	char what[512];
 

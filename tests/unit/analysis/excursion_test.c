@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Is one rank, of which it is said how late it was in each step, late beyond what the others' noise explains? */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/peers.h"
+#include "analysis/straggler.h"
+
+enum { LATE = 0, NOTED_LATER = 2 };
+
+struct course {
+	uint32_t ranks, steps;
+	double step_ms;
+	double (*late_ms)(uint32_t rank, uint64_t step, double ms);
+	double ms; /* given to it */
+};
+
+static bool is_proven_of(const struct course *course)
+{
+	struct stragglers stragglers = { .suspects = calloc(course->ranks, sizeof(struct suspect)), .suspect_count = course->ranks, .first_step = 1 };
+
+	cr_assert(stragglers.suspects);
+	for (uint64_t step = 1; step <= course->steps; step++) {
+		pace_note(&stragglers.pace, step, (uint64_t)((double)step * course->step_ms * 1e6));
+		for (uint32_t i = 0; i < course->ranks; i++) {
+			struct suspect *suspect = &stragglers.suspects[i];
+			uint64_t late_ns = (uint64_t)(course->late_ms(i, step, course->ms) * 1e6);
+			suspect->host = i;
+			suspect->step = step;
+			suspect->blames[step % STRAGGLER_STEPS] = (struct blame){ .step = step, .late_ns = late_ns, .shown_ns = late_ns, .worst_ns = late_ns };
+		}
+		if (step > NOTED_LATER)
+			excursions_note(&stragglers, step - NOTED_LATER);
+	}
+	struct peers peers = peers_in(&stragglers, course->steps);
+	bool proven = excursion_is_proven(&peers, &stragglers.suspects[LATE], suspect_limit_ns(peers.step_ns));
+	peers_forget(&peers);
+	free(stragglers.suspects);
+	return proven;
+}
+
+/* Late in the last 24 steps, by one time and 1.4 times `ms` in turn. What the others are late by comes and goes four times, and is never as much for
+ * 12 steps. */
+static double for_long(uint32_t rank, uint64_t step, double ms)
+{
+	if (rank == LATE)
+		return step > 120 ? ms * (step % 2 ? 1.4 : 1) : 0;
+	return fmax(0, 90 * sin(2 * M_PI * (double)step / 36 + 2 * rank * rank));
+}
+
+Test(excursion, noise_that_lasts_is_compared_as_often_as_it_has_come_and_gone)
+{
+	struct course course = { .ranks = 8, .steps = 144, .step_ms = 1500, .late_ms = for_long };
+
+	course.ms = 300;
+	cr_expect_not(is_proven_of(&course));
+	course.ms = 500;
+	cr_expect(is_proven_of(&course));
+}

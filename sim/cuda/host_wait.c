@@ -30,7 +30,7 @@ static double read_share(void)
 	char *end;
 
 	if (!text || !*text)
-		return device_host_count() ? 5.0 * (double)processors() / device_host_count() : 100;
+		return device_host_count() ? 1.25 * (double)processors() / device_host_count() : 100;
 	double percent = strtod(text, &end);
 	return *end || !(percent > 0 && percent <= 100) ? 0 : percent;
 }

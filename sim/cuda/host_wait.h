@@ -5,8 +5,8 @@
  * instead.
  *
  * A true spin takes a processor for each rank. Here a spinning thread computes for HOST_WAIT_BURST_NS and then sleeps,
- * so that all hosts of a machine whose every device is waited for take a twentieth of its processors at most: the share
- * is processors / (20 x devices), or what SIM_CUDA_SPIN says in percent. With enough processors it never sleeps.
+ * so that all hosts of a machine whose every device is waited for take an eightieth of its processors at most: the share
+ * is processors / (80 x devices), or what SIM_CUDA_SPIN says in percent. With enough processors it never sleeps.
  */
 #ifndef SIM_CUDA_HOST_WAIT_H
 #define SIM_CUDA_HOST_WAIT_H
@@ -15,7 +15,7 @@
 
 #include "stream.h"
 
-#define HOST_WAIT_BURST_NS 20000
+#define HOST_WAIT_BURST_NS 5000
 
 enum host_wait { HOST_WAIT_SPIN, HOST_WAIT_YIELD, HOST_WAIT_BLOCK };
 

@@ -259,7 +259,7 @@ def pace(scenario, said):
 
 
 def pace_without_rankwatch(scenario):
-    command = stage.workload(*scenario["arguments"])
+    command = stage.demo_workload(scenario)
     if scenario["script"]:
         command = stage.under(scenario["script"], *command)
     with stage.Stage() as play:

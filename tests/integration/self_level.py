@@ -32,7 +32,7 @@ def main(name):
     scenario = stage.scenarios()[name]
     failures = stage.Failures()
     with stage.Stage() as play:
-        command = stage.workload(*scenario["arguments"])
+        command = stage.demo_workload(scenario)
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)
         job = play.start(*command, **play.plugin(), **dict(entry.split("=", 1) for entry in scenario["environment"]))

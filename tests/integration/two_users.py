@@ -412,7 +412,7 @@ def three_jobs(failures, _play):
         lock = stage.scenarios()["lock"]
         plain = ("--ranks=4", "--elements=1024", "--step-ms=40", "--steps=200")
         jobs = {
-            "slow": stage.run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*lock["arguments"])),
+            "slow": stage.run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.demo_workload(lock)),
             "quiet": stage.run_as(ONE, quiet, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
             "others": stage.run_as(OTHER_ONE, others, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
         }

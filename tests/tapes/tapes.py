@@ -221,7 +221,7 @@ def perform(name, tape, more_late_steps=0):
         recorder.stdin.close()
         recorder.stdout.readline()
         command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
-                   *stage.workload(*scenario["arguments"], *(SAME if more_late_steps else []))]
+                   *stage.demo_workload(scenario, *(SAME if more_late_steps else []))]
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)
         run = stand.start(*command, **environment)

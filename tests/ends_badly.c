@@ -50,9 +50,11 @@ Test(ends_well, its_own_end_crashes, .fini = crash)
 /* The compiler must not see that nobody wants it. */
 static void *volatile lost;
 
+/* Of the last a copy may still lie somewhere on the stack. */
 static void leak(void)
 {
-	lost = malloc(4711);
+	for (int i = 0; i < 3; i++)
+		lost = malloc(4711);
 	lost = NULL;
 }
 
@@ -63,5 +65,19 @@ Test(ends_well, memory_is_lost)
 
 Test(ends_well, memory_is_lost_in_the_end, .fini = leak)
 {
+}
+
+Test(ends_well, memory_is_lost_in_the_begin, .init = leak)
+{
+}
+
+static void take(void)
+{
+	kept = malloc(3 * 4711);
+}
+
+Test(ends_well, as_much_is_lost_as_the_begin_took_and_the_end_gives_back, .init = take)
+{
+	leak();
 }
 #endif

@@ -15,7 +15,12 @@ FAIL = {
     "ends_well::an_assertion_in_its_own_end_fails": ASSERTED,
     "ends_well::its_own_end_crashes": CRASHED,
 }
-FAIL_WITH_LEAKS = {"ends_well::memory_is_lost": LEAKED, "ends_well::memory_is_lost_in_the_end": LEAKED}
+FAIL_WITH_LEAKS = {
+    "ends_well::memory_is_lost": LEAKED,
+    "ends_well::memory_is_lost_in_the_end": LEAKED,
+    "ends_well::memory_is_lost_in_the_begin": LEAKED,
+    "ends_well::as_much_is_lost_as_the_begin_took_and_the_end_gives_back": LEAKED,
+}
 PASS = {"ends_well::what_its_suite_gives_back_is_no_leak", "ends_well::nothing_is_done"}
 
 

@@ -85,7 +85,7 @@ struct order {
 	const struct comer *comers;
 	uint32_t count;
 	int32_t world_size, size;
-	int32_t stride, origin; /* all of them are at origin + stride * rank; stride 0: they are not, or are too few */
+	int64_t stride, origin; /* all of them are at origin + stride * rank; stride 0: they are not, or are too few */
 };
 
 /* Before the first and behind the last of them lie the ends of the world. */
@@ -112,7 +112,7 @@ static bool is_in_order(const struct order *order)
 static void find_stride(struct order *order)
 {
 	int32_t rank = rank_at(order, 1), world = world_at(order, 1);
-	int32_t stride = (world_at(order, order->count) - world) / (rank_at(order, order->count) - rank);
+	int64_t stride = (world_at(order, order->count) - world) / (rank_at(order, order->count) - rank);
 
 	for (uint32_t at = 2; at <= order->count; at++)
 		if (world_at(order, at) - world != stride * (rank_at(order, at) - rank))
@@ -131,10 +131,10 @@ static uint32_t add_in_front(const struct order *order, uint32_t at, int32_t *mi
 	uint32_t count = 0;
 
 	for (int32_t i = rank + 1; i < rank_at(order, at); i++) {
-		int32_t found = all ? world + i - rank : order->origin + order->stride * i;
+		int64_t found = all ? world + i - rank : order->origin + order->stride * i;
 
 		if ((all || order->stride) && found > world && found < next)
-			missing[count++] = found;
+			missing[count++] = (int32_t)found;
 	}
 	return count;
 }

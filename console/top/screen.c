@@ -134,6 +134,9 @@ int screen_open(bool colour)
 {
 	if (tcgetattr(STDIN_FILENO, &before))
 		return -errno;
+	/* ncurses would believe them, and not the terminal, also after it has been resized. Some shells and containers export them. */
+	unsetenv("COLUMNS");
+	unsetenv("LINES");
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
 		return -ENOTTY;

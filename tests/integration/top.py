@@ -194,7 +194,8 @@ class AllNodes(Collector):
 class Terminal:
     def __init__(self, folder, command, environment=None):
         self.server = ["tmux", "-u", "-S", str(folder / uuid.uuid4().hex[:8]), "-f", "/dev/null"]
-        environment = dict(environment or os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder))
+        # The terminal's size counts, whatever the shell has exported.
+        environment = dict(environment or os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder), COLUMNS="80", LINES="24")
         # The shell tells how the program ended and what it left of the terminal.
         shell = f"env TERM=screen-256color {command}; echo \"status $?\"; stty -a | tr ';' '\\n' | grep -w -- icanon; sleep 1000"
         subprocess.run([*self.server, "new-session", "-d", "-x", "80", "-y", "24", shell], check=True, env=environment)

@@ -121,7 +121,8 @@ def play_job(failures, programs):
         stage.wait_until(lambda: any(is_our_alert(alert) for alert in Hook.alerts) or job.popen.poll() is not None, FOUND_S)
         alerts = [alert["labels"] for alert in Hook.alerts]
         failures.check(any(is_our_alert(alert) for alert in Hook.alerts), f"Alertmanager tells of rank 2: {alerts}")
-        accused = {labels.get("rank") for labels in alerts if labels["alertname"] in ("RankwatchCritical", "RankwatchWarning")}
+        # Where the scan's budget left out the first bad input, an inconclusive finding of the job comes before that of the rank, and accuses nobody.
+        accused = {labels["rank"] for labels in alerts if labels["alertname"] in ("RankwatchCritical", "RankwatchWarning") and "rank" in labels}
         failures.check(accused <= {"2"}, f"and of nobody else: {accused}", always=True)
         kind, text = page(port, "application/openmetrics-text;version=1.0.0")
         failures.check(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), f"as OpenMetrics: {kind}")

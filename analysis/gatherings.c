@@ -279,19 +279,16 @@ void gatherings_free(struct gatherings *gatherings)
 	*gatherings = (struct gatherings){ 0 };
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
 static bool is_among(const int32_t *ranks, uint32_t count, int32_t rank)
 {
-	uint32_t from = 0, to = count;
-
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-
-		if (ranks[middle] < rank)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < count && ranks[from] == rank;
+	return bsearch(&rank, ranks, count, sizeof(*ranks), by_number) != NULL;
 }
 
 bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank)

@@ -12,7 +12,8 @@
 
 static const uint32_t absent_subject = 1u << 30;
 
-/* Of each gathering those who are missing and wait for nobody themselves, ascending. Returns how many, of which `room` are filled in. */
+/* Fills in the ranks that are missing in some gathering and wait for nobody themselves, each once, ascending. Returns how many there are, which may
+ * be more than `room`. */
 static size_t find_missing(const struct gatherings *gatherings, int32_t *world_ranks, size_t room)
 {
 	size_t found = 0;
@@ -258,7 +259,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (told[absence].missing && !seen)
 		record_add_missing(record, told[absence].missing);
 	if (!gathering->whole_world)
-		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and the places of those that wait show it");
+		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and it is inferred from the places of those that wait");
 	text_init(record, absence, absentee->pid);
 	return record;
 }

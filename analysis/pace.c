@@ -38,11 +38,22 @@ static void keep_first(struct pace *pace, uint64_t step)
 		pace->firsts_ns[place - 1] = pace_duration_ns(pace, step - 1);
 }
 
+/* Median of the newest known steps, at most `most`. */
+static uint64_t newest_median(const struct pace *pace, uint32_t most)
+{
+	uint64_t newest = 0;
+	uint32_t count;
+	for (uint32_t i = 0; i < PACE_STEPS; i++)
+		newest = pace->starts[i].step > newest ? pace->starts[i].step : newest;
+	return median_before(pace, newest, most, &count);
+}
+
 void pace_note(struct pace *pace, uint64_t step, uint64_t start_ns)
 {
 	uint32_t count;
 
 	pace->starts[step % PACE_STEPS] = (struct step_start){ .step = step, .start_ns = start_ns };
+	pace->usual_ns = newest_median(pace, PACE_USUAL);
 	if (!pace->first_step || step < pace->first_step) {
 		pace->first_step = step;
 		memset(pace->firsts_ns, 0, sizeof(pace->firsts_ns));
@@ -57,9 +68,5 @@ void pace_note(struct pace *pace, uint64_t step, uint64_t start_ns)
 
 uint64_t pace_step_ns(const struct pace *pace, uint32_t last)
 {
-	uint64_t newest = 0;
-	uint32_t count;
-	for (uint32_t i = 0; i < PACE_STEPS; i++)
-		newest = pace->starts[i].step > newest ? pace->starts[i].step : newest;
-	return median_before(pace, newest, last, &count);
+	return last == PACE_USUAL ? pace->usual_ns : newest_median(pace, last);
 }

@@ -9,6 +9,7 @@
 
 enum {
 	PACE_STEPS = 64, /* the newest starts that are kept */
+	PACE_USUAL = 20, /* steps whose median is the usual step time */
 	PACE_FEW = 5,    /* steps at the beginning and at the end that a summary tells of; the very first warms up */
 	PACE_FIRST = ANALYSIS_FIRST_STEPS, /* steps at the beginning whose durations are kept one by one */
 };
@@ -17,6 +18,7 @@ struct pace {
 	struct step_start {
 		uint64_t step, start_ns;
 	} starts[PACE_STEPS]; /* by step % PACE_STEPS */
+	uint64_t usual_ns;    /* median of the newest PACE_USUAL; every tick asks for it several times */
 	uint64_t first_step;  /* noted; 0 none */
 	uint64_t first_ns;    /* median of PACE_FEW steps behind it; 0 not known */
 	uint64_t firsts_ns[PACE_FIRST]; /* durations of first_step and of those behind it; 0 not known */

@@ -12,8 +12,8 @@
 #include "tests/unit/analysis/seeds.h"
 
 enum { MOST_RANKS = 32 };
-/* A sanitizer sees the same code in an eighth of these jobs. */
-enum { STRIDE = SANITIZED ? 8 : 1 };
+/* A sanitizer sees the same code in a sixteenth of these jobs. */
+enum { STRIDE = SANITIZED ? 16 : 1 };
 
 static enum suite_verdict play(unsigned seed, char *what, size_t room, struct suite_result *result)
 {

@@ -354,6 +354,7 @@ static void play_records(void)
 	int32_t waiting[3];
 	char what[300];
 
+	process = (struct process){ 0 };
 	for (uint32_t i = 0; i < count; i++) {
 		subjects[i] = (struct record_subject){ .world_rank = (int32_t)draw(9) - 1 };
 		subjects[i].host = draw(3) ? "host" : "another";

@@ -33,16 +33,17 @@ static void tell(const struct job *job, const struct communicator *communicator,
 	outbox_add(outbox, &message);
 }
 
-/* From one mark to the next it should be neither too short nor too long. */
-static void fit(struct order_mark *entry, uint64_t now_ns)
+/* From one mark to the next it should be neither too short nor too long. How long it is follows from how fast calls are made, not from how
+ * long ago the last mark was: that was taken with another shift, and may have been close before the next multiple of this one. */
+static void fit(struct order_mark *entry, uint64_t calls, uint64_t now_ns)
 {
-	uint64_t lasted_ns = entry->marked_ns ? now_ns - entry->marked_ns : ORDERS_SHORT_NS;
+	double made = (double)(calls - entry->fitted_calls), each_ns = (double)(now_ns - entry->fitted_ns) / made;
+	double stretch_ns = each_ns * (double)(UINT64_C(1) << entry->shift);
 
-	if (lasted_ns > ORDERS_LONG_NS && entry->shift)
-		entry->shift--;
-	for (; lasted_ns < ORDERS_SHORT_NS && entry->shift < ORDERS_SHIFT_MAX; lasted_ns *= 2)
+	if (stretch_ns >= ORDERS_SHORT_NS && stretch_ns <= ORDERS_LONG_NS)
+		return;
+	for (entry->shift = 0; each_ns * (double)(UINT64_C(1) << entry->shift) < ORDERS_SHORT_NS && entry->shift < ORDERS_SHIFT_MAX;)
 		entry->shift++;
-	entry->marked_ns = now_ns;
 }
 
 static void note(struct roster *roster, const struct job *job, struct communicator *communicator, uint32_t i, struct outbox *outbox,
@@ -59,13 +60,20 @@ static void note(struct roster *roster, const struct job *job, struct communicat
 		tell(job, communicator, i, &entry->mark, outbox);
 		entry->waits = false;
 	}
-	if (entry->waits || caller->mark.calls == entry->mark.calls)
+	/* Also while no mark comes: it may be far away, if the calls were quicker before. */
+	bool news = caller->mark.calls != entry->mark.calls;
+	if (entry->waits || (!news && now_ns < entry->fitted_ns + ORDERS_SHORT_NS))
+		return;
+	if (entry->fitted_ns && now_ns > entry->fitted_ns && caller->now.calls > entry->fitted_calls)
+		fit(entry, caller->now.calls, now_ns);
+	entry->fitted_ns = now_ns;
+	entry->fitted_calls = caller->now.calls;
+	call_order_mark_at(communicator->order, i, entry->shift);
+	if (!news)
 		return;
 	entry->mark = caller->mark;
 	entry->waits = true;
 	entry->looks = 0;
-	fit(entry, now_ns);
-	call_order_mark_at(communicator->order, i, entry->shift);
 }
 
 void orders_tick(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns)

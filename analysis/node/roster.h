@@ -47,7 +47,8 @@ struct order_mark {
 	bool waits;            /* the mark is still to be sent */
 	uint8_t shift;
 	uint32_t looks;        /* readings of the box in a row that have shown no unseen call */
-	uint64_t marked_ns;
+	uint64_t fitted_ns;    /* when the shift was last fitted to how fast calls are made; 0: never … */
+	uint64_t fitted_calls; /* … and how many had been made by then */
 };
 
 /* Digests of a row of results: analysis/node/results.h. */

@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -86,7 +87,7 @@ def publish(server, subject, payload):
             answer += part
 
 
-REASON = 9  # RW_MESSAGE_REASON
+CALLS, REASON = 5, 9  # RW_MESSAGE_CALLS, RW_MESSAGE_REASON
 HEADER, MESSAGE = 192, 48  # bytes of a batch's header, and of a message
 
 
@@ -95,6 +96,8 @@ class Wire:
 
     def __init__(self, server):
         self.heard = []  # (subject, payload)
+        self.at_s = []   # when, since the wire hears
+        self.begin_s = time.monotonic()
         self.connection = socket.create_connection(("127.0.0.1", server.port), 10)
         self.connection.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\nSUB rankwatch.> 1\r\nPING\r\n')
         self.connection.settimeout(None)
@@ -110,6 +113,7 @@ class Wire:
                     self.connection.sendall(b"PONG\r\n")
                 if line.startswith(b"MSG"):
                     words = line.split()
+                    self.at_s.append(time.monotonic() - self.begin_s)
                     self.heard.append((words[1].decode(), self.file.read(int(words[-1]) + 2)[:-2]))
         except OSError:
             pass
@@ -120,6 +124,28 @@ class Wire:
     def types(self, host):
         return {payload[at] for subject, payload in self.heard if subject.endswith(f".messages.{host}")
                 for at in range(HEADER, len(payload), MESSAGE)}
+
+
+def hashes_on(wire):
+    """Which hashes of calls each host has sent, and when, and whether batches of it were lost: why hosts' calls could not be compared."""
+    lines, last = [], {}
+    for at_s, (subject, payload) in zip(wire.at_s, list(wire.heard)):
+        host = subject.rsplit(".", 1)[1]
+        if ".messages." not in subject or len(payload) < HEADER:
+            continue
+        number, = struct.unpack_from("<Q", payload, 16)
+        lost, = struct.unpack_from("<Q", payload, 32)
+        if number != last.get(host, number - 1) + 1:
+            lines.append(f"{at_s:6.1f} s {host}: batch {number} behind batch {last[host]}")
+        if lost:
+            lines.append(f"{at_s:6.1f} s {host}: had no room for {lost} messages")
+        last[host] = number
+        for at in range(HEADER, len(payload), MESSAGE):
+            kind, function, _, rank, comm, following, calls, value = struct.unpack_from("<BBHiQQQQ", payload, at)
+            if kind == CALLS:
+                what = f"calls until #{following} of function {function}" if function else "hash"
+                lines.append(f"{at_s:6.1f} s {host}: rank {rank}, comm {comm:x}: {what}, of {calls} calls {value:016x}")
+    return "\n".join([*lines, *(f"{host}: {number + 1} batches" for host, number in sorted(last.items()))])
 
 
 class Job:
@@ -350,6 +376,7 @@ def other_call(failures):
         job = Job(play, server.url(), 3)
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 3 hosts", "all hosts are heard")
+        wire = Wire(server)
         job.start_ranks(3, "--fault=type", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="desync"), 120)
         failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely", f"who called something else: {found}")
@@ -362,7 +389,7 @@ def other_call(failures):
             failures.check(" DESYNC " not in node.out.text_now(), "which no node could tell")
         failures.check(half.wait(90) == 0, "the reader ends with them")
         if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+            print(*(process.err.text() for process in (half, *job.nodes.values())), hashes_on(wire), sep="\n---\n")
         server.kill()
 
 

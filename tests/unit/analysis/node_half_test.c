@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,6 +310,66 @@ Test(node_half, tells_no_order_where_a_call_was_not_seen)
 		cr_expect_eq(sent[i].calls.calls, UINT64_MAX);
 		cr_expect_eq(sent[i].calls.hash, 0);
 	}
+}
+
+/* A rank that calls an AllReduce every `every_ms`, the first `quick` of them every millisecond, and its host reads its box every
+ * 100 ms, from `begin_ms` on. The longest time from one hash of its calls to the next, or to the end after 100 s. */
+static uint64_t longest_without_hash_ms(uint64_t every_ms, uint64_t quick, uint64_t begin_ms)
+{
+	static struct rw_box_header box = { .host = "h", .job = "j", .created_ns = 1, .world_size = 2 };
+	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
+	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
+	struct node_half *half = node_half_new(analysis, &identity);
+	const struct analysis_process process = { .id = 1, .pid = 7, .box = &box };
+	struct rw_communicator communicator = { .id = 9, .nranks = 2, .nnodes = 2, .created_ns = 1 };
+	const uint64_t ms = 1000000;
+	uint64_t made_ms = 1, longest_ms = 0, hash_ms = begin_ms;
+	struct rw_operation slot = {
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.root_or_peer = -1,
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+	};
+
+	cr_assert_eq(analysis_add_process(analysis, &process), 0);
+	for (uint64_t now_ms = begin_ms; now_ms < 100000; now_ms += 100) {
+		for (uint64_t at_ms = made_ms, call = communicator.api_count; at_ms <= now_ms; at_ms += ++call < quick ? 1 : every_ms)
+			communicator.api_count++;
+		cr_assert_eq(analysis_add_communicator(analysis, 1, 0, &communicator), 0);
+		for (; slot.ticket < communicator.api_count; made_ms += slot.ticket < quick ? 1 : every_ms) {
+			slot.sequence = slot.ticket++;
+			slot.progress = slot.ticket;
+			slot.api_ns = slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = made_ms * ms;
+			slot.started_seen_ns = slot.done_seen_ns = made_ms * ms + ms / 2;
+			cr_assert_eq(analysis_add_operation(analysis, 1, &slot), 0);
+		}
+		sent_count = 0;
+		analysis_tick(analysis, now_ms * ms);
+		node_half_tick(half, now_ms * ms, keep_sent, NULL);
+		bool hashed = false;
+		for (size_t i = 0; i < sent_count; i++)
+			hashed |= sent[i].type == RW_MESSAGE_CALLS && !sent[i].function;
+		longest_ms = now_ms - hash_ms > longest_ms ? now_ms - hash_ms : longest_ms;
+		hash_ms = hashed ? now_ms : hash_ms;
+	}
+	node_half_free(half);
+	analysis_free(analysis);
+	return longest_ms;
+}
+
+/* Members can only be compared at places of which each of them has told. */
+Test(node_half, tells_the_hash_of_its_calls_often_enough)
+{
+	const uint64_t every_ms[] = { 3, 25, 80, 200, 900 }, quick[] = { 0, 100, 1000 }, begin_ms[] = { 10, 1860, 4080 };
+	const size_t begins = sizeof(begin_ms) / sizeof(*begin_ms);
+
+	for (size_t i = 0; i < sizeof(every_ms) / sizeof(*every_ms); i++)
+		for (size_t k = 0; k < sizeof(quick) / sizeof(*quick); k++)
+			for (size_t n = 0; n < begins; n++) {
+				uint64_t longest_ms = longest_without_hash_ms(every_ms[i], quick[k], begin_ms[n]);
+				cr_expect_leq(longest_ms, 30000, "every %" PRIu64 " ms, %" PRIu64 " quick ones, read from %" PRIu64 " ms: %" PRIu64 " ms", every_ms[i],
+					      quick[k], begin_ms[n], longest_ms);
+			}
 }
 
 /* An operation of two of three ranks, which are on this host: `sequence` 0 begins at 10 s, the next one half a second later. Rank 0 is in

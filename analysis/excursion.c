@@ -485,6 +485,8 @@ static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t l
 				  EXCURSION_ROW_MARGIN * steps * comparison->peers->stragglers->suspect_count);
 }
 
+static_assert((int)EXCURSION_ROW_MAX <= (int)EXCURSION_STEPS_MIN, "so many were seen of each rank that is looked at");
+
 /* Who has been late for longer already was so by something that lasts: that the others' noise does not says nothing then. */
 static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 {
@@ -493,7 +495,7 @@ static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
 
 	if (excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
 		return false;
-	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX && suspect->step + 1 >= comparison->peers->stragglers->first_step + row; row++) {
+	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX; row++) {
 		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - (row - 1));
 		least_ns = late_ns < least_ns ? late_ns : least_ns;
 		if (least_ns < limit_ns)

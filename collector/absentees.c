@@ -162,14 +162,15 @@ static int open_plugin_thread(int process)
 static bool read_program_use(int process, struct use *use)
 {
 	enum { TRIES = 5 };
-	struct use before, after = { 0 };
+	struct use before, after;
 	int thread = open_plugin_thread(process);
-	bool read = thread < 0 && read_use(process, use);
+	bool read = false;
 
-	for (int try = 0; thread >= 0 && !read && try < TRIES; try++)
+	if (thread < 0)
+		return read_use(process, use);
+	for (int try = 0; !read && try < TRIES; try++)
 		read = read_use(thread, &before) && read_use(process, use) && read_use(thread, &after) && before.bytes == after.bytes;
-	if (thread >= 0)
-		close(thread);
+	close(thread);
 	if (!read)
 		return false;
 	use->ticks -= after.ticks < use->ticks ? after.ticks : use->ticks;

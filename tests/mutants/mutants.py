@@ -64,6 +64,14 @@ def sources():
     return sorted(path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.c") if path.name not in LEFT_OUT)
 
 
+def chosen_sources(chosen):
+    """Files that the beginnings of lines of --list name, or all. Files of other rooms only where they are named; so each file keeps its numbers."""
+    of_rooms = sources()
+    named = [pathlib.Path(text.split(":")[0]) for text in chosen]
+    everything = of_rooms + sorted({path for path in named if (ROOT / path).is_file()} - set(of_rooms))
+    return everything, [path for path in everything if not chosen or any(str(path).startswith(str(name)) for name in named)]
+
+
 def text_of(path):
     return path.read_bytes().decode("latin-1")
 
@@ -319,20 +327,21 @@ class SanitizedBuild(Build):
 class Copy:
     """A copy of the tree in which the places of the rooms are switchable, with a build of its own."""
 
-    def __init__(self, directory, jobs):
+    def __init__(self, directory, jobs, chosen):
         self.root = pathlib.Path(directory) / "tree"
         self.jobs = jobs
+        self.sources, self.rewritten = chosen_sources(chosen)
         self.files = {}  # by path
         self.mirror()
         self.build = Build(self.root, self.root / "build", jobs, ["-Doptimization=0", "-Ddebug=false"], {})
         self.commands = {os.path.normpath(pathlib.Path(one["directory"]) / one["file"]): one
                          for one in json.loads((self.build.directory / "compile_commands.json").read_text())}
-        self.size = (len(sources()) + 1) * STRIDE
+        self.size = (len(self.sources) + 1) * STRIDE
 
     def mirror(self):
-        """What git knows or does not ignore, as it is now; the sources of the rooms come rewritten, later."""
+        """What git knows or does not ignore, as it is now; the sources of the places come rewritten, later."""
         listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], "not a git checkout", cwd=ROOT)
-        own = set(sources())
+        own = set(self.rewritten)
         for name in filter(None, listed.split("\0")):
             source, place = ROOT / name, self.root / name
             if not source.is_file() or pathlib.Path(name) in own and place.exists():
@@ -394,7 +403,9 @@ class Copy:
             run(["ninja", "-C", self.build.directory, *names], "headers cannot be made")
         mutants, store = [], self.build.directory / "mutants-places.json"
         known = json.loads(store.read_text()) if store.exists() else {}
-        for index, path in enumerate(sources()):
+        for index, path in enumerate(self.sources):
+            if path not in self.rewritten:
+                continue
             file = self.files[path] = self.rewrite(path, index * STRIDE, known)
             mutants += [Mutant(path, file, place, index * STRIDE) for place in file.places]
         store.write_text(json.dumps(known))
@@ -472,7 +483,7 @@ def table(mutants):
         return f"{name:44} {changed:5} {verdicts['found']:5} {share} {verdicts['the same']:9}"
 
     lines = [f"{'':44} {'drawn':>5} {'found':>5} {'':6} {'the same':>9}"]
-    for room in ROOMS:
+    for room in sorted({mutant.path.parts[0] for mutant in mutants}):
         of_room = [mutant for mutant in mutants if mutant.path.parts[0] == room]
         if of_room:
             lines.append(row(room, of_room))
@@ -508,7 +519,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100, help="how many to draw (100)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="draws the same ones again")
-    parser.add_argument("--file", metavar="TEXT", default="", help="only places whose line of --list begins with this: a room, a file, FILE:LINE:")
+    parser.add_argument("--file", metavar="TEXT", action="append", default=[],
+                        help="only places whose line of --list begins with this: a room, a file (also of another room), FILE:LINE:; may be given again")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="what became of each, written after each")
     parser.add_argument("--again", type=pathlib.Path, metavar="FILE", help="of an earlier --json: those that survived there, all of them, instead of a draw")
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="where the copy stays, for the next time")
@@ -523,11 +535,11 @@ def main():
     have_own_shared_memory()
     os.nice(NICE)
     with tempfile.TemporaryDirectory(prefix="rankwatch-mutants.") as scratch:
-        copy = Copy(options.keep.resolve() if options.keep else scratch, options.jobs)
+        copy = Copy(options.keep.resolve() if options.keep else scratch, options.jobs, options.file)
         everything = copy.rewrite_all()
         same = equivalents()
-        stale = same.keys() - {mutant.key() for mutant in everything}
-        known = [mutant for mutant in everything if str(mutant).startswith(options.file) and mutant.key() not in same and
+        stale = {key for key in same.keys() - {mutant.key() for mutant in everything} if pathlib.Path(key.split(":")[0]) in copy.rewritten}
+        known = [mutant for mutant in everything if (not options.file or str(mutant).startswith(tuple(options.file))) and mutant.key() not in same and
                  not mutant.place.is_either_of_equals(mutant.text)]
         if options.list:
             for mutant in known:

@@ -170,7 +170,7 @@ def check_list(checks):
     """The kept list is read, and all of it is of today's tree, or said to be no more."""
     for key, reason in mutants.equivalents().items():
         path = pathlib.Path(key.split(":")[0])
-        checks.equal(bool(reason) and " -> " in key and path.parts[0] in mutants.ROOMS, True, f"the list of equivalents has {key!r}")
+        checks.equal(bool(reason) and " -> " in key and (mutants.ROOT / path.parts[0]).is_dir(), True, f"the list of equivalents has {key!r}")
 
 
 def main(*cc):

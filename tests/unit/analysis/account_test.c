@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/evidence.h"
+#include "analysis/model.h"
 #include "adding_up.h"
 #include "played.h"
 #include "seeds.h"
@@ -238,6 +239,32 @@ Test(account, says_why_who_is_waited_for_is_not_named)
 		cr_expect_eq(told.losses[0].unnamed, cases[i].unnamed, "%s: %d of %lu steps", cases[i].what, told.losses[0].unnamed,
 			     (unsigned long)told.losses[0].compared);
 		cr_expect_eq(told.losses[0].unnamed == ANALYSIS_NAMED, named, "%s", cases[i].what);
+		end(&run);
+	}
+}
+
+/* Some findings say that others wait for the rank, and it is named by them; others are about something else. */
+Test(account, who_is_waited_for_is_named_by_findings_that_say_so_only)
+{
+	static const struct {
+		enum rw_kind kind;
+		enum analysis_unnamed unnamed;
+	} cases[] = {
+		{ RW_KIND_NAN, ANALYSIS_UNNAMED_CHANCE }, { RW_KIND_CORRUPTION, ANALYSIS_UNNAMED_CHANCE }, { RW_KIND_STRAGGLER, ANALYSIS_NAMED },
+		{ RW_KIND_HANG, ANALYSIS_NAMED }, { RW_KIND_GONE, ANALYSIS_NAMED },
+	};
+	const struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 10, .jitter_ms = 1,
+					 .faults = { { .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 1000, .every = 19 } } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct played run = play(&job);
+		struct record *record = record_new(&run.analysis->job, cases[i].kind, RW_SCOPE_RANK, &(uint32_t){ 3 }, 1);
+
+		cr_assert_not_null(record);
+		findings_tell(&run.analysis->findings, record, run.analysis->now_ns);
+		struct analysis_account told = account_of(&run);
+		cr_assert_eq(told.loss_count, 1);
+		cr_expect_eq(told.losses[0].unnamed, cases[i].unnamed, "kind %d: %d", cases[i].kind, told.losses[0].unnamed);
 		end(&run);
 	}
 }

@@ -114,12 +114,19 @@ struct call {
 	int32_t peer;
 };
 
+static bool is_launched_late(const struct even_job *job, const struct even_rank *rank, int number)
+{
+	bool stalls = number == job->slow_rank && job->stall_every && rank->operations % job->stall_every == 0;
+
+	return stalls && job->stall_device ? rank->operations / job->stall_every % job->stall_device != 0 : job->host;
+}
+
 static void tell(struct even *even, int number, struct call call, double begun_ms, double arrived_ms, double done_ms)
 {
 	struct even_rank *rank = &even->ranks[number];
 	const struct even_job *job = even->job;
 	uint64_t sequence = rank->sequence[call.communicator][call.function]++;
-	double launched_ms = job->host ? fmax(arrived_ms - 0.02, begun_ms) : begun_ms - ahead_ms;
+	double launched_ms = is_launched_late(job, rank, number) ? fmax(arrived_ms - 0.02, begun_ms) : begun_ms - ahead_ms;
 	bool followed = !job->sampled || sequence * 7 % (uint64_t)job->sampled == 0;
 	struct rw_operation slot = {
 		.ticket = ++rank->tickets,
@@ -242,6 +249,7 @@ static void emit(void *argument, const struct rw_finding *finding)
 		if (!result->found++)
 			result->found_s = (even->ticked_ms - base_ms) / 1000;
 		result->share = finding->late.lost_share;
+		result->late_kind = (int)finding->late.kind;
 		result->spread_out = finding->late.spread_out;
 		result->likely = finding->confidence == RW_LIKELY;
 		snprintf(result->text, sizeof(result->text), "%s", finding->text);

@@ -23,7 +23,8 @@ struct even_job {
 	int slow_rank;       /* -1 none */
 	double slow;         /* by this share, always */
 	int stall_every;     /* before one operation in so many … */
-	double stall_ms;     /* … its host does something else for so long */
+	double stall_ms;     /* … its host does something else for so long; */
+	int stall_device;    /* of so many of these one is its GPU's, and the host has launched before; 0: as `host` says */
 	bool host;           /* the host launches each when the GPU has ended the one before; else it runs ahead */
 	int starved_rank;    /* 1 + the rank whose plugin gets no CPU while an operation is under way; 0 none */
 	int sampled;         /* of one operation in so many there is GPU progress; 0: of all */
@@ -35,6 +36,7 @@ struct even_result {
 	int found, wrong; /* findings (warning and above) of the slow rank, and of others */
 	double found_s;   /* after the start; the first */
 	double share;     /* that was told last */
+	int late_kind;    /* enum rw_late_kind; likewise */
 	bool spread_out, likely;
 	int wrong_rank;
 	char text[256], wrong_text[256];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/excursion.h"
 #include "analysis/peers.h"
 #include "analysis/straggler.h"
 
@@ -14,6 +15,7 @@ struct course {
 	double step_ms;
 	double (*late_ms)(uint32_t rank, uint64_t step, double ms);
 	double ms; /* given to it */
+	bool alone; /* no rank does the same as another */
 };
 
 static bool is_proven_of(const struct course *course)
@@ -27,6 +29,7 @@ static bool is_proven_of(const struct course *course)
 			struct suspect *suspect = &stragglers.suspects[i];
 			uint64_t late_ns = (uint64_t)(course->late_ms(i, step, course->ms) * 1e6);
 			suspect->host = i;
+			suspect->group = course->alone ? i : 0;
 			suspect->step = step;
 			suspect->blames[step % STRAGGLER_STEPS] = (struct blame){ .step = step, .late_ns = late_ns, .shown_ns = late_ns, .worst_ns = late_ns };
 		}
@@ -47,6 +50,36 @@ static double for_long(uint32_t rank, uint64_t step, double ms)
 	if (rank == LATE)
 		return step > 120 ? ms * (step % 2 ? 1.4 : 1) : 0;
 	return fmax(0, 90 * sin(2 * M_PI * (double)step / 36 + 2 * rank * rank));
+}
+
+/* Late from a step on. */
+static double jumps(uint32_t rank, uint64_t step, double ms)
+{
+	if (step < 21)
+		return 0;
+	return rank == LATE ? 300 + (double)(step % 3) : rank == 1 ? ms : 0;
+}
+
+Test(excursion, a_rank_that_nobody_does_the_same_as_is_named_unless_another_has_become_half_as_late)
+{
+	struct course course = { .ranks = 4, .steps = 40, .step_ms = 1500, .late_ms = jumps, .alone = true };
+
+	course.ms = 120;
+	cr_expect(is_proven_of(&course));
+	course.ms = 160;
+	cr_expect_not(is_proven_of(&course));
+}
+
+/* Noise that is the same in nine steps, after one, two and four others; after eight only one pair of steps could be compared. */
+Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
+{
+	struct suspect suspects[2] = { { .step = 9 }, { .step = 9,
+		.excursions = { .steps = 9, .squares = 9, .fourths = 9, .pairs = { 8, 7, 5, 1 }, .products = { 8, 7, 5, 1 } } } };
+	const struct stragglers stragglers = { .suspects = suspects, .suspect_count = 2, .first_step = 1 };
+
+	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9);
+	suspects[1].excursions.pairs[3] = 0;
+	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4), 1e-9, "which is more than the job has steps");
 }
 
 Test(excursion, noise_that_lasts_is_compared_as_often_as_it_has_come_and_gone)

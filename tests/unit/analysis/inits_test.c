@@ -581,6 +581,11 @@ Test(inits, ranks_that_make_communicators_in_another_order_are_a_circle_and_none
 		cr_expect_eq(told.confidence, RW_INCONCLUSIVE);
 		cr_expect_eq(told.waiting, cases[i].waiting);
 		cr_expect_eq(strncmp(told.text, cases[i].text, strlen(cases[i].text)), 0, "%zu: %s", i, told.text);
+		cr_expect_eq(told.closed, 0);
+		for (const struct place *place = cases[i].places; place->nranks; place++)
+			cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)place->rank + 1, &(struct rw_init){ 0 }), 0);
+		analysis_tick(analysis, seconds(21));
+		cr_expect_eq(told.closed, 1, "%zu: it is over when their inits have returned", i);
 		analysis_free(analysis);
 	}
 }

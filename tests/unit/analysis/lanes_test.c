@@ -241,6 +241,7 @@ Test(lanes, members_begin_with_nothing)
 	double late = lane_of(&compared)->members[3].late;
 	size_t bytes = lanes_bytes(&compared.lanes, &compared.world);
 	cr_expect_gt(late, 400000);
+	cr_expect_eq(bytes, (compared.world.comm_count + 1) * sizeof(uint32_t) + sizeof(struct lane) + 4 * (sizeof(struct lane_member) + sizeof(struct suspect)));
 	compared.ranks = 6;
 	for (int i = 0; i < 3; i++)
 		cut(&compared, &same, &same, 0);

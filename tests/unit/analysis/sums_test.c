@@ -99,6 +99,28 @@ Test(sums, needs_no_steps)
 	}
 }
 
+/* Most of what it is late by is too little in each operation to tell whose it is. Of the rest its GPU's part is smaller than its host's, in the
+ * second job larger. */
+Test(sums, the_smaller_part_of_a_lateness_is_not_called_its_kind)
+{
+	static const struct {
+		int stall_device, late_kind;
+	} cases[] = { { 3, RW_LATE_NONE }, { 1, RW_LATE_DEVICE } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct even_job job = tensor_parallel(3);
+		job.slow_rank = 2;
+		job.slow = 0.2;
+		job.stall_every = 200;
+		job.stall_ms = 15;
+		job.host = true;
+		job.stall_device = cases[i].stall_device;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0);
+		cr_expect_eq(result.late_kind, cases[i].late_kind, "%zu: %d", i, result.late_kind);
+	}
+}
+
 /* Four stages, four replicas. */
 static struct even_job pipeline(unsigned seed)
 {

@@ -319,6 +319,12 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 		const char *said;
 	} cases[] = {
 		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
+		{ { .known = true, .own = 0.9, .wait = 0.05, .transfer = 0.05 },
+		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
+		{ { .known = true, .own = 0.9, .wait = 0.05, .nobody = 0.05, .transfer = 0.05 },
+		  "  waited     5 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		{ { .known = true, .own = 0.75, .transfer = 0.25 },
+		  "  transfers  for 25 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
 		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },

@@ -59,6 +59,12 @@ static void note(struct roster *roster, const struct job *job, struct communicat
 	if (entry->waits && entry->looks >= ORDERS_LOOKS) {
 		tell(job, communicator, i, &entry->mark, outbox);
 		entry->waits = false;
+		entry->told_ns = now_ns;
+	}
+	/* Once more: it may have been lost, and the next one is far away. */
+	if (entry->told_ns && now_ns >= entry->told_ns + ORDERS_AGAIN_NS) {
+		tell(job, communicator, i, &entry->mark, outbox);
+		entry->told_ns = 0;
 	}
 	/* Also while no mark comes: it may be far away, if the calls were quicker before. */
 	bool news = caller->mark.calls != entry->mark.calls;
@@ -72,6 +78,7 @@ static void note(struct roster *roster, const struct job *job, struct communicat
 	if (!news)
 		return;
 	entry->mark = caller->mark;
+	entry->told_ns = 0;
 	entry->waits = true;
 	entry->looks = 0;
 }

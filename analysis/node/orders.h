@@ -15,6 +15,7 @@
 /* Shortest and longest time from one mark to the next. */
 #define ORDERS_SHORT_NS 8000000000u
 #define ORDERS_LONG_NS  32000000000u
+#define ORDERS_AGAIN_NS 4000000000u /* after which a mark is sent a second time, where there is no newer one */
 enum {
 	ORDERS_LOOKS = 8, /* readings of the box in a row that must show no unseen call */
 	ORDERS_SHIFT_MAX = 40,

@@ -45,6 +45,7 @@ struct lane {
 struct order_mark {
 	struct call_mark mark; /* the newest that was taken */
 	bool waits;            /* the mark is still to be sent */
+	uint64_t told_ns;      /* when it was sent for the first time; 0: it was not, or a second time, too */
 	uint8_t shift;
 	uint32_t looks;        /* readings of the box in a row that have shown no unseen call */
 	uint64_t fitted_ns;    /* when the shift was last fitted to how fast calls are made; 0: never … */

@@ -70,6 +70,24 @@ Test(excursion, a_rank_that_nobody_does_the_same_as_is_named_unless_another_has_
 	cr_expect_not(is_proven_of(&course));
 }
 
+/* Late in the last 12 steps, and more in the first `ms` of these. */
+static double fades(uint32_t rank, uint64_t step, double ms)
+{
+	if (rank != LATE || step < 21)
+		return 0;
+	return (double)step < 21 + ms ? 700 : 400;
+}
+
+Test(excursion, a_rank_that_was_later_in_most_steps_than_now_has_not_jumped_but_fades)
+{
+	struct course course = { .ranks = 4, .steps = 32, .step_ms = 1500, .late_ms = fades, .alone = true };
+
+	course.ms = 6;
+	cr_expect(is_proven_of(&course));
+	course.ms = 7;
+	cr_expect_not(is_proven_of(&course));
+}
+
 /* Noise that is the same in nine steps, after one, two and four others; after eight only one pair of steps could be compared. */
 Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
 {

@@ -369,10 +369,12 @@ static uint64_t ago(const struct taking *taking, uint32_t ms)
 	return ns < taking->now_ns ? taking->now_ns - ns : 1;
 }
 
-/* Batches are numbered from 0; what was never told has 0. */
+/* Batches are numbered from 0, and anew by each sender of a host; what was never told has 0. */
 static uint64_t number_of(const struct taking *taking)
 {
-	return taking->header->number + 1;
+	const uint64_t last = (UINT64_C(1) << 48) - 2, number = taking->header->number;
+
+	return (uint64_t)taking->world->hosts[taking->host].epoch << 48 | ((number < last ? number : last) + 1);
 }
 
 static bool take_rank(struct taking *taking, struct world_rank *rank)

@@ -135,6 +135,33 @@ Test(world, of_two_hosts_that_claim_a_rank_the_first_one_keeps_it_while_it_lives
 	world_free(&world);
 }
 
+static void tell_life(struct world *world, uint64_t start, uint64_t number, uint8_t life)
+{
+	struct batch batch = batch_of("a", number);
+	struct rw_message message = rank_message(3);
+
+	batch.header.start = start;
+	message.of_rank.life = life;
+	add(&batch, message);
+	take(world, &batch, ms(1000));
+}
+
+/* A collector that starts anew numbers its batches from 0. */
+Test(world, what_a_host_tells_after_its_collector_started_anew_is_newer)
+{
+	struct world world = { 0 };
+
+	tell_life(&world, 7, 5000, RW_MESSAGE_ALIVE);
+	tell_life(&world, 8, 0, RW_MESSAGE_STOPPED);
+	cr_expect_eq(world_rank(&world, 3)->life, RW_MESSAGE_STOPPED);
+	tell_life(&world, 7, 5001, RW_MESSAGE_ALIVE);
+	cr_expect_eq(world_rank(&world, 3)->life, RW_MESSAGE_STOPPED, "a late batch of the former sender");
+	tell_life(&world, 8, UINT64_MAX, RW_MESSAGE_ALIVE);
+	tell_life(&world, 9, 0, RW_MESSAGE_STOPPED);
+	cr_expect_eq(world_rank(&world, 3)->life, RW_MESSAGE_STOPPED, "whatever number a sender has reached");
+	world_free(&world);
+}
+
 static struct rw_message first_cut(int32_t rank, uint64_t comm)
 {
 	return (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE, .cut = { .comm = comm, .sequence = 10 } };

@@ -223,7 +223,7 @@ void analysis_set_absentee(struct analysis *analysis, const struct analysis_abse
 
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room)
 {
-	return inits_missing(&analysis->job, world_ranks, room);
+	return inits_missing(analysis, world_ranks, room);
 }
 
 size_t analysis_init_missing(const struct analysis *analysis, uint64_t id, int32_t *world_ranks, size_t room)

@@ -79,6 +79,14 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		return message->reason.class_ < RW_CAUSE_COUNT && message->reason.level <= RW_LEVEL_EBPF &&
 		       message->reason.late_kind <= RW_LATE_TRANSFER && message->reason.pieces <= RW_REASON_PIECES &&
 		       message->reason.piece < message->reason.pieces;
+	case RW_MESSAGE_INIT:
+		return message->init.size > 1 && message->init.comm_rank >= 0 && message->init.comm_rank < message->init.size &&
+		       message->init.world_size >= message->init.size && message->rank < message->init.world_size &&
+		       message->init.life <= RW_MESSAGE_KILLED;
+	case RW_MESSAGE_ABSENT:
+		return message->absent.absence >= RW_MESSAGE_ABSENT_STOPPED && message->absent.absence <= RW_MESSAGE_ABSENT_BUSY &&
+		       message->absent.level <= RW_LEVEL_EBPF && message->absent.class_ < RW_CAUSE_COUNT &&
+		       ends(message->absent.text, sizeof(message->absent.text));
 	default:
 		return false;
 	}

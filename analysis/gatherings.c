@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/process.h"
 #include "analysis/sorting.h"
@@ -13,12 +14,6 @@ enum {
 	MISSING_MAX = 1 << 20, /* of all gatherings together */
 	ORDER_LEAST = 2,  /* as many must have come for their order to be seen … */
 	STRIDE_LEAST = 3, /* … and for equal distances not to be chance */
-};
-
-struct comer {
-	uint64_t id;
-	int32_t rank; /* in the communicator */
-	const struct process *process;
 };
 
 static bool is_in_init(const struct process *process)
@@ -49,10 +44,10 @@ static uint32_t collect(struct comer *comers, const struct job *job, bool ended_
 		const struct process *process = job->processes[i];
 		bool counts = lives ? process->life == ANALYSIS_ALIVE : ended_too && process_is_dead(process);
 		if (counts && is_in_init(process))
-			comers[count++] = (struct comer){ process->init.id, process->init.rank, process };
+			comers[count++] = (struct comer){ .id = process->init.id, .since_ns = process->init.since_ns,
+							  .rank = process->init.rank, .size = process->init.nranks,
+							  .world_rank = process->world_rank, .world_size = process->world_size, .index = i };
 	}
-	if (count)
-		qsort(comers, count, sizeof(*comers), by_init_and_rank);
 	return count;
 }
 
@@ -61,8 +56,7 @@ static bool is_consistent(const struct comer *comers, uint32_t count, const int3
 {
 	for (uint32_t i = 1; i < count; i++)
 		if (comers[i].rank == comers[i - 1].rank || present[i] == present[i - 1] ||
-		    comers[i].process->init.nranks != comers[0].process->init.nranks ||
-		    comers[i].process->world_size != comers[0].process->world_size)
+		    comers[i].size != comers[0].size || comers[i].world_size != comers[0].world_size)
 			return false;
 	return true;
 }
@@ -96,7 +90,7 @@ static int32_t rank_at(const struct order *order, uint32_t at)
 
 static int32_t world_at(const struct order *order, uint32_t at)
 {
-	return at == 0 ? -1 : at > order->count ? order->world_size : order->comers[at - 1].process->world_rank;
+	return at == 0 ? -1 : at > order->count ? order->world_size : order->comers[at - 1].world_rank;
 }
 
 /* Frameworks number the ranks of a group as the world does. False: here they are not, or too few have come to show it. */
@@ -142,7 +136,7 @@ static uint32_t add_in_front(const struct order *order, uint32_t at, int32_t *mi
 static uint32_t add_by_order(const struct gathering *gathering, const struct comer *comers, int32_t *missing)
 {
 	struct order order = { .comers = comers, .count = gathering->present_count,
-			       .world_size = comers->process->world_size, .size = gathering->size };
+			       .world_size = comers->world_size, .size = gathering->size };
 	uint32_t count = 0;
 
 	if (!is_in_order(&order))
@@ -156,25 +150,22 @@ static uint32_t add_by_order(const struct gathering *gathering, const struct com
 /* False: nobody is missing, or nothing can be said of it. */
 static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present, int32_t *missing)
 {
-	const struct process *first = comers->process;
-
-	*gathering = (struct gathering){ .id = comers->id, .size = first->init.nranks, .present_count = count, .present = present,
+	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count, .present = present,
 					 .missing = missing, .begun_ns = UINT64_MAX };
 	for (uint32_t i = 0; i < count; i++) {
-		const struct process *process = comers[i].process;
-		present[i] = process->world_rank;
-		if (process->init.since_ns < gathering->begun_ns) {
-			gathering->begun_ns = process->init.since_ns;
-			gathering->first = process;
+		present[i] = comers[i].world_rank;
+		if (comers[i].since_ns < gathering->begun_ns) {
+			gathering->begun_ns = comers[i].since_ns;
+			gathering->first = comers[i].index;
 		}
-		if (process->init.since_ns > gathering->since_ns)
-			gathering->since_ns = process->init.since_ns;
+		if (comers[i].since_ns > gathering->since_ns)
+			gathering->since_ns = comers[i].since_ns;
 	}
 	sort_i32(present, count);
 	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present))
 		return false;
 	gathering->early = (uint32_t)gathering->size - count > count;
-	gathering->whole_world = gathering->size == first->world_size;
+	gathering->whole_world = gathering->size == comers->world_size;
 	gathering->missing_count = gathering->whole_world ? add_rest_of_world(gathering, missing) : add_by_order(gathering, comers, missing);
 	return true;
 }
@@ -204,7 +195,7 @@ static uint32_t missing_room(const struct comer *comers, uint32_t count)
 	uint64_t room = 1;
 
 	for (uint32_t from = 0; from < count; from += alike(comers + from, count - from))
-		room += (uint64_t)comers[from].process->init.nranks;
+		room += (uint64_t)comers[from].size;
 	return room < MISSING_MAX ? (uint32_t)room : MISSING_MAX;
 }
 
@@ -214,7 +205,7 @@ static void gather_all(struct gatherings *gatherings, const struct comer *comers
 
 	for (uint32_t from = 0; from < count; from += alike(comers + from, count - from)) {
 		struct gathering *gathering = &gatherings->items[gatherings->count];
-		uint32_t size = (uint32_t)comers[from].process->init.nranks;
+		uint32_t size = (uint32_t)comers[from].size;
 		if (size > room - used ||
 		    !gather(gathering, comers + from, alike(comers + from, count - from), gatherings->present + from, gatherings->missing + used))
 			continue;
@@ -225,47 +216,68 @@ static void gather_all(struct gatherings *gatherings, const struct comer *comers
 		qsort(gatherings->items, gatherings->count, sizeof(*gatherings->items), by_begin);
 }
 
-/* Those in an init, and those in an operation. */
-static int note_waiting(struct gatherings *gatherings, const struct job *job, const struct comer *comers, uint32_t count)
+int gatherings_find(struct gatherings *gatherings, struct comer *comers, uint32_t count)
+{
+	uint32_t room = count + 1;
+
+	if (count)
+		qsort(comers, count, sizeof(*comers), by_init_and_rank);
+	uint32_t missing = missing_room(comers, count);
+	*gatherings = (struct gatherings){ .items = malloc(room * sizeof(*gatherings->items)),
+					   .present = malloc(room * sizeof(*gatherings->present)),
+					   .missing = malloc(missing * sizeof(*gatherings->missing)),
+					   .waiting = malloc(room * sizeof(*gatherings->waiting)) };
+	if (!gatherings->items || !gatherings->present || !gatherings->missing || !gatherings->waiting) {
+		gatherings_free(gatherings);
+		return -ENOMEM;
+	}
+	gather_all(gatherings, comers, count, missing);
+	for (uint32_t i = 0; i < count; i++)
+		gatherings->waiting[gatherings->waiting_count++] = comers[i].world_rank;
+	sort_i32(gatherings->waiting, gatherings->waiting_count);
+	return 0;
+}
+
+int gatherings_add_waiting(struct gatherings *gatherings, const int32_t *world_ranks, uint32_t count)
+{
+	uint32_t all = gatherings->waiting_count + count;
+	int32_t *waiting = realloc(gatherings->waiting, (all + 1) * sizeof(*waiting));
+
+	if (!waiting)
+		return -ENOMEM;
+	memcpy(waiting + gatherings->waiting_count, world_ranks, count * sizeof(*waiting));
+	sort_i32(waiting, all);
+	gatherings->waiting = waiting;
+	gatherings->waiting_count = all;
+	return 0;
+}
+
+static int add_operations(struct gatherings *gatherings, const struct job *job)
 {
 	struct waiting waiting;
-	int err = waiting_look(&waiting, job);
+	int32_t *ranks = malloc((job->rank_count + 1) * sizeof(*ranks));
+	uint32_t count = 0;
+	int err = ranks ? waiting_look(&waiting, job) : -ENOMEM;
 
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < count; i++)
-		gatherings->waiting[gatherings->waiting_count++] = comers[i].process->world_rank;
-	for (uint32_t i = 0; i < job->rank_count; i++)
+	for (uint32_t i = 0; !err && i < job->rank_count; i++)
 		if (waiting.blocked[i] && job->ranks[i].process->life == ANALYSIS_ALIVE && job->ranks[i].process->world_rank >= 0)
-			gatherings->waiting[gatherings->waiting_count++] = job->ranks[i].process->world_rank;
-	sort_i32(gatherings->waiting, gatherings->waiting_count);
-	waiting_free(&waiting);
-	return 0;
+			ranks[count++] = job->ranks[i].process->world_rank;
+	if (!err) {
+		waiting_free(&waiting);
+		err = gatherings_add_waiting(gatherings, ranks, count);
+	}
+	free(ranks);
+	return err;
 }
 
 int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too)
 {
-	uint32_t room = job->process_count + 1, count, missing;
-	struct comer *comers = malloc(room * sizeof(*comers));
-	int err = -ENOMEM;
+	struct comer *comers = malloc((job->process_count + 1) * sizeof(*comers));
 
 	*gatherings = (struct gatherings){ 0 };
-	if (!comers)
-		return err;
-	count = collect(comers, job, ended_too);
-	missing = missing_room(comers, count);
-	*gatherings = (struct gatherings){ .items = malloc(room * sizeof(*gatherings->items)),
-					   .present = malloc(room * sizeof(*gatherings->present)),
-					   .missing = malloc(missing * sizeof(*gatherings->missing)),
-					   .waiting = malloc((room + job->rank_count) * sizeof(*gatherings->waiting)) };
-	if (gatherings->items && gatherings->present && gatherings->missing && gatherings->waiting) {
-		err = 0;
-		gather_all(gatherings, comers, count, missing);
-		if (gatherings->count)
-			err = note_waiting(gatherings, job, comers, count);
-	}
+	int err = comers ? gatherings_find(gatherings, comers, collect(comers, job, ended_too)) : -ENOMEM;
 	free(comers);
-	if (err)
+	if (!err && gatherings->count && (err = add_operations(gatherings, job)))
 		gatherings_free(gatherings);
 	return err;
 }

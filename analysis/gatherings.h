@@ -12,13 +12,21 @@
 
 #include "analysis/job.h"
 
+/* A rank in an init, as one host's job or the hosts' messages show it. */
+struct comer {
+	uint64_t id, since_ns;
+	int32_t rank, size; /* its rank in the communicator, and how many that has */
+	int32_t world_rank, world_size;
+	uint32_t index; /* the caller's, for the one that came first */
+};
+
 /* Ranks are those of the world, ascending. */
 struct gathering {
 	uint64_t id, begun_ns, since_ns; /* when the first and when the last of them had come */
 	int32_t size;
 	bool whole_world;
 	bool early; /* more are missing than have come */
-	const struct process *first;
+	uint32_t first; /* the index of the one that came first */
 	uint32_t present_count, missing_count;
 	const int32_t *present;
 	const int32_t *missing; /* as far as they are known */
@@ -28,13 +36,17 @@ struct gatherings {
 	struct gathering *items; /* the one that began first comes first */
 	uint32_t count;
 	int32_t *present, *missing; /* of all of them */
-	int32_t *waiting; /* processes that wait, here or in an operation, by their world rank */
+	int32_t *waiting; /* those that wait, here or in an operation, by their world rank */
 	uint32_t waiting_count;
 };
 
-/* Takes the gatherings where a rank is missing. Empty: there is none. ended_too: if no process is in an init, those count that were in one when
- * they ended. gatherings_free() frees it, and is not needed after an error. Returns 0 or -ENOMEM. */
+/* Takes the gatherings of a job where a rank is missing. Empty: there is none. ended_too: if no process is in an init, those count that were in
+ * one when they ended. The index is that of a process. gatherings_free() frees it, and is not needed after an error. Returns 0 or -ENOMEM. */
 int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too);
+/* The same from those who have come, which are sorted. Who waits in an operation is still to be added. */
+int gatherings_find(struct gatherings *gatherings, struct comer *comers, uint32_t count);
+/* Adds ranks that wait elsewhere. Returns 0 or -ENOMEM; gatherings_free() is needed. */
+int gatherings_add_waiting(struct gatherings *gatherings, const int32_t *world_ranks, uint32_t count);
 void gatherings_free(struct gatherings *gatherings);
 /* Whether the rank waits itself, in the init of another communicator or in an operation. Others may wait for it, but for it to go on. */
 bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank);

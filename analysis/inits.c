@@ -5,12 +5,13 @@
 
 #include "analysis/gatherings.h"
 #include "analysis/init_circle.h"
+#include "analysis/init_finding.h"
 #include "analysis/model.h"
 #include "analysis/process.h"
 #include "analysis/sorting.h"
-#include "analysis/text.h"
+#include "analysis/waiting.h"
 
-static const uint32_t absent_subject = 1u << 30;
+static const uint32_t absent_subject = 1u << 30, circle_subject = (1u << 30) | (1u << 29);
 
 /* Fills in the ranks that are missing in some gathering and wait for nobody themselves, each once, ascending. Returns how many there are, which may
  * be more than `room`. */
@@ -32,12 +33,87 @@ static size_t find_missing(const struct gatherings *gatherings, int32_t *world_r
 	return found;
 }
 
-size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room)
+static bool is_among(const int32_t *world_ranks, size_t count, int32_t world_rank)
+{
+	for (size_t i = 0; i < count; i++)
+		if (world_ranks[i] == world_rank)
+			return true;
+	return false;
+}
+
+/* Itself, on this host, in an init or in an operation. */
+static bool waits(const struct job *job, const struct waiting *waiting, int32_t world_rank)
+{
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (process->world_rank == world_rank && process->life == ANALYSIS_ALIVE && process->init.since_ns)
+			return true;
+	}
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		const struct process *process = job->ranks[i].process;
+		if (waiting->blocked[i] && process->life == ANALYSIS_ALIVE && process->world_rank == world_rank)
+			return true;
+	}
+	return false;
+}
+
+/* asked_count: it is not among them. */
+static uint32_t asked_at(const struct inits *inits, int32_t world_rank)
+{
+	uint32_t at = 0;
+	while (at < inits->asked_count && inits->asked[at].world_rank != world_rank)
+		at++;
+	return at;
+}
+
+void inits_ask(struct inits *inits, int32_t world_rank, uint16_t generation, uint64_t now_ns)
+{
+	uint32_t at = asked_at(inits, world_rank);
+	for (uint32_t i = 0; i < inits->asked_count && at == inits->asked_count; i++)
+		if (now_ns >= inits->asked[i].until_ns)
+			at = i;
+	if (at == INITS_ABSENTEES)
+		return;
+	if (at == inits->asked_count)
+		inits->asked_count++;
+	inits->asked[at] = (struct inits_asked){ .world_rank = world_rank, .generation = generation, .until_ns = now_ns + INIT_ASKED_NS };
+}
+
+/* Adds those asked for that are not among `found` of the ranks yet. Returns how many there are then. */
+static size_t add_asked(const struct analysis *analysis, int32_t *world_ranks, size_t found, size_t room, uint64_t now_ns)
+{
+	const struct inits *inits = &analysis->inits;
+	struct waiting waiting;
+	bool any = false;
+	for (uint32_t i = 0; i < inits->asked_count; i++)
+		any |= now_ns < inits->asked[i].until_ns;
+	if (!any || waiting_look(&waiting, &analysis->job))
+		return found;
+	for (uint32_t i = 0; i < inits->asked_count; i++) {
+		const struct inits_asked *asked = &inits->asked[i];
+		if (now_ns >= asked->until_ns || is_among(world_ranks, found < room ? found : room, asked->world_rank) ||
+		    waits(&analysis->job, &waiting, asked->world_rank))
+			continue;
+		if (found < room)
+			world_ranks[found] = asked->world_rank;
+		found++;
+	}
+	waiting_free(&waiting);
+	sort_i32(world_ranks, found < room ? found : room);
+	return found;
+}
+
+static size_t find_all(const struct analysis *analysis, const struct gatherings *gatherings, int32_t *world_ranks, size_t room, uint64_t now_ns)
+{
+	return add_asked(analysis, world_ranks, find_missing(gatherings, world_ranks, room), room, now_ns);
+}
+
+size_t inits_missing(const struct analysis *analysis, int32_t *world_ranks, size_t room)
 {
 	struct gatherings gatherings;
-	if (gatherings_look(&gatherings, job, false))
+	if (gatherings_look(&gatherings, &analysis->job, false))
 		return 0;
-	size_t found = find_missing(&gatherings, world_ranks, room);
+	size_t found = find_all(analysis, &gatherings, world_ranks, room, analysis->now_ns);
 	gatherings_free(&gatherings);
 	return found;
 }
@@ -83,7 +159,7 @@ void inits_free(struct inits *inits)
 {
 	for (uint32_t i = 0; i < inits->count; i++)
 		forget_process(&inits->absentees[i]);
-	inits->count = 0;
+	inits->count = inits->asked_count = 0;
 }
 
 struct process *inits_process(struct inits *inits, analysis_process_id id)
@@ -160,18 +236,12 @@ static uint64_t due_since(const struct absentee *absentee, const struct gatherin
 	return absentee->since_ns > gathering->since_ns ? absentee->since_ns : gathering->since_ns;
 }
 
-/* A rank that gets on is not spoken of, however long: before they meet, ranks prepare what others need not. */
 static bool is_due(const struct absentee *absentee, const struct gathering *gathering, uint64_t now_ns)
 {
-	static const uint64_t after_ns[] = {
-		[ANALYSIS_ABSENT_UNKNOWN] = UINT64_MAX,       [ANALYSIS_ABSENT_NONE] = INIT_UNSEEN_NS,
-		[ANALYSIS_ABSENT_STOPPED] = INIT_STOPPED_NS, [ANALYSIS_ABSENT_IDLE] = INIT_AFTER_NS,
-		[ANALYSIS_ABSENT_ENDED] = INIT_AFTER_NS,     [ANALYSIS_ABSENT_BUSY] = UINT64_MAX,
-	};
 	uint64_t since_ns = due_since(absentee, gathering);
 	if (now_ns > absentee->seen_ns + INIT_OBSERVED_NS || now_ns < since_ns)
 		return false;
-	return now_ns - since_ns >= after_ns[absentee->absence];
+	return now_ns - since_ns >= init_finding_after_ns(absentee->absence);
 }
 
 /* A rank that has been in other communicators has a box, whose process the job knows, and which thread enqueued there. */
@@ -186,81 +256,52 @@ static const struct process *boxed_process(const struct job *job, const struct a
 	return NULL;
 }
 
-/* What it has waited for since it is idle, in the words of any other wait. False: nobody saw its threads. */
-static bool add_cause(const struct analysis *analysis, const struct absentee *absentee, const struct gathering *gathering,
-		      uint64_t now_ns, struct record *record)
+/* What it has waited for since then, in the words of any other wait. NULL: nobody saw its threads. */
+static const struct process *find_cause(const struct analysis *analysis, const struct absentee *absentee, uint64_t since_ns, uint64_t now_ns,
+					struct cause *cause)
 {
 	const struct process *boxed = boxed_process(&analysis->job, absentee);
 	const struct process *process = boxed ? boxed : absentee->seen.process;
 	if (!process)
-		return false;
-	uint64_t since_ns = due_since(absentee, gathering), kept_ns = evidence_since_ns(&process->evidence);
+		return NULL;
+	uint64_t kept_ns = evidence_since_ns(&process->evidence);
 	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
+	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, cause);
+	cause->lost = losses_in(&analysis->losses, &window, 1);
+	return cause->seen == RW_LEVEL_NONE ? NULL : process;
+}
+
+static bool add_cause(const struct analysis *analysis, const struct absentee *absentee, const struct gathering *gathering,
+		      uint64_t now_ns, struct record *record)
+{
 	struct cause cause;
-	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, &cause);
-	cause.lost = losses_in(&analysis->losses, &window, 1);
-	if (cause.seen == RW_LEVEL_NONE)
+	const struct process *process = find_cause(analysis, absentee, due_since(absentee, gathering), now_ns, &cause);
+	if (!process)
 		return false;
 	record_set_cause(record, &analysis->intern, process, &cause);
-	record_add_missing(record, boxed ? "which of its threads has to call it: the one that enqueued before is assumed"
-					 : "which of its threads has to call it: its main thread is assumed");
+	record_add_missing(record, process == absentee->seen.process ? "which of its threads has to call it: its main thread is assumed"
+								     : "which of its threads has to call it: the one that enqueued before is assumed");
 	return true;
 }
 
 static struct record *make_record(const struct analysis *analysis, const struct absentee *absentee,
 				  const struct gathering *gathering, uint64_t now_ns)
 {
-	/* What an idle process waits for is its own affair, and nobody saw how one ended that is not there any more. */
-	static const struct {
-		enum rw_kind kind;
-		enum rw_cause_class class_;
-		enum rw_severity severity;
-		enum rw_confidence confidence;
-		bool has_process;
-		const char *missing;
-	} told[] = {
-		[ANALYSIS_ABSENT_NONE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_WARNING, RW_INCONCLUSIVE, false,
-					   "whether its process was started: its launcher's log shows that" },
-		[ANALYSIS_ABSENT_ENDED] = { RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false,
-					    "how it ended: its exit status was not seen, and it had not called NCCL" },
-		[ANALYSIS_ABSENT_STOPPED] = { RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true, NULL },
-		[ANALYSIS_ABSENT_IDLE] = { RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true,
-					   "what it waits for: its threads could not be sampled" },
-	};
 	const struct job *job = &analysis->job;
 	enum analysis_absence absence = absentee->absence;
-	const struct process *of_host = absentee->dead ? absentee->dead : gathering->first;
-	struct record *record = record_new_absent(job, told[absence].kind, absentee->world_rank, of_host->host_name,
-						  told[absence].has_process ? absentee->pid : 0);
-	if (!record)
-		return NULL;
-	struct rw_finding *finding = &record->finding;
-	record->subject = absent_subject | (uint32_t)absentee->world_rank;
-	finding->severity = told[absence].severity;
-	/* Which ranks a part of the world has is inferred. */
-	finding->confidence = told[absence].confidence == RW_CERTAIN && !gathering->whole_world ? RW_LIKELY : told[absence].confidence;
-	finding->arrival = RW_ARRIVAL_NONE;
-	finding->level = absentee->dead ? RW_LEVEL_SELF : RW_LEVEL_PROC;
-	finding->first_seen_ns = gathering->since_ns;
-	finding->detect_ms = finding->late.by_ms = (double)(now_ns - gathering->since_ns) / 1e6;
-	finding->late.present = true;
-	finding->operation.present = true;
-	finding->operation.comm = gathering->id;
-	finding->operation.comm_size = gathering->size;
-	finding->operation.phase = RW_PHASE_INIT;
-	finding->cause.present = true;
-	finding->cause.class_ = told[absence].class_;
-	record_set_watchdog(record, gathering->first, false, now_ns - gathering->first->init.since_ns);
-	if (record_set_waiting_worlds(record, gathering->present, gathering->present_count)) {
+	const struct process *first = job->processes[gathering->first];
+	struct record *record = record_new_absent(job, init_finding_kind(absence), absentee->world_rank,
+						  absentee->dead ? absentee->dead->host_name : first->host_name,
+						  init_finding_has_process(absence) ? absentee->pid : 0);
+	if (!record || init_finding_begin(record, absence, gathering, now_ns)) {
 		record_free(record);
 		return NULL;
 	}
+	record->subject = absent_subject | (uint32_t)absentee->world_rank;
+	record->finding.level = absentee->dead ? RW_LEVEL_SELF : RW_LEVEL_PROC;
+	record_set_watchdog(record, first, false, now_ns - gathering->begun_ns);
 	bool seen = absence == ANALYSIS_ABSENT_IDLE && add_cause(analysis, absentee, gathering, now_ns, record);
-	if (told[absence].missing && !seen)
-		record_add_missing(record, told[absence].missing);
-	if (!gathering->whole_world)
-		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and it is inferred from the places of those that wait");
-	text_init(record, absence, absentee->pid);
+	init_finding_end(record, absence, absentee->pid, gathering, seen);
 	return record;
 }
 
@@ -270,14 +311,6 @@ static void close_one(struct analysis *analysis, struct absentee *absentee, uint
 		findings_close(&analysis->findings, absentee->kind, absent_subject | (uint32_t)absentee->world_rank,
 			       now_ns);
 	absentee->told = false;
-}
-
-static bool is_among(const int32_t *world_ranks, size_t count, int32_t world_rank)
-{
-	for (size_t i = 0; i < count; i++)
-		if (world_ranks[i] == world_rank)
-			return true;
-	return false;
 }
 
 /* Those who have come, or for whom nobody waits any more, are forgotten. */
@@ -346,16 +379,33 @@ size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *
 	return count;
 }
 
+size_t inits_answers(const struct analysis *analysis, struct inits_answer answers[INITS_ABSENTEES], uint64_t now_ns)
+{
+	int32_t asked[INITS_ABSENTEES];
+	size_t count = 0, asked_count = add_asked(analysis, asked, 0, INITS_ABSENTEES, now_ns);
+	for (uint32_t i = 0; i < analysis->inits.count; i++) {
+		const struct absentee *absentee = &analysis->inits.absentees[i];
+		if (!is_looked_at(absentee, now_ns) || absentee->dead || !is_among(asked, asked_count, absentee->world_rank))
+			continue;
+		struct inits_answer *answer = &answers[count++];
+		*answer = (struct inits_answer){ .world_rank = absentee->world_rank, .pid = absentee->pid, .absence = absentee->absence,
+						 .since_ns = absentee->since_ns };
+		answer->generation = analysis->inits.asked[asked_at(&analysis->inits, absentee->world_rank)].generation;
+		answer->process = find_cause(analysis, absentee, absentee->since_ns, now_ns, &answer->cause);
+	}
+	return count;
+}
+
 static void tick(struct analysis *analysis, const struct gatherings *gatherings, uint64_t now_ns, bool others_live)
 {
 	int32_t missing[INITS_ABSENTEES];
-	size_t count = find_missing(gatherings, missing, INITS_ABSENTEES);
+	size_t count = find_all(analysis, gatherings, missing, INITS_ABSENTEES, now_ns);
 	if (count > INITS_ABSENTEES)
 		count = 0; /* so many are no single rank's affair */
 	forget(analysis, missing, count, now_ns);
 	for (size_t i = 0; i < count; i++) {
 		const struct gathering *gathering = gatherings_without(gatherings, missing[i]);
-		const struct process *dead = find_dead(&analysis->job, gathering->id, missing[i], others_live);
+		const struct process *dead = gathering ? find_dead(&analysis->job, gathering->id, missing[i], others_live) : NULL;
 		struct absentee *before = find(&analysis->inits, missing[i]);
 		if (dead)
 			note_dead(&analysis->inits, dead, now_ns);
@@ -364,7 +414,38 @@ static void tick(struct analysis *analysis, const struct gatherings *gatherings,
 	}
 	for (uint32_t i = 0; i < analysis->inits.count; i++) {
 		struct absentee *absentee = &analysis->inits.absentees[i];
-		tell(analysis, absentee, gatherings_without(gatherings, absentee->world_rank), now_ns);
+		const struct gathering *gathering = gatherings_without(gatherings, absentee->world_rank);
+		if (gathering)
+			tell(analysis, absentee, gathering, now_ns);
+		else
+			close_one(analysis, absentee, now_ns); /* it is only asked for */
+	}
+}
+
+static bool tell_circle(struct analysis *analysis, const struct init_circle *circle, uint64_t now_ns)
+{
+	const struct gathering *first = circle->links[0].gathering;
+	struct record *record = record_new(&analysis->job, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0);
+	if (!record || init_finding_write_circle(record, circle, now_ns)) {
+		record_free(record);
+		return false;
+	}
+	record->subject = circle_subject;
+	record->finding.level = RW_LEVEL_SELF;
+	record_set_watchdog(record, analysis->job.processes[first->first], false, now_ns - first->begun_ns);
+	findings_tell(&analysis->findings, record, now_ns);
+	return true;
+}
+
+static void tick_circle(struct analysis *analysis, const struct gatherings *gatherings, uint64_t now_ns)
+{
+	struct init_circle circle;
+	bool due = init_circle_find(gatherings, &circle) && now_ns >= circle.since_ns + INIT_AFTER_NS;
+	if (due) {
+		analysis->inits.circle_told |= tell_circle(analysis, &circle, now_ns);
+	} else if (analysis->inits.circle_told) {
+		findings_close(&analysis->findings, RW_KIND_HANG, circle_subject, now_ns);
+		analysis->inits.circle_told = false;
 	}
 }
 
@@ -374,6 +455,6 @@ void inits_tick(struct analysis *analysis, uint64_t now_ns, bool others_live)
 	if (gatherings_look(&gatherings, &analysis->job, !others_live))
 		return;
 	tick(analysis, &gatherings, now_ns, others_live);
-	init_circle_tick(analysis, &gatherings, now_ns);
+	tick_circle(analysis, &gatherings, now_ns);
 	gatherings_free(&gatherings);
 }

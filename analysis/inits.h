@@ -11,14 +11,11 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/cause.h"
 #include "analysis/job.h"
 
-#define INIT_STOPPED_NS 3000000000u
-/* Ranks start one after the other, and load code and data before they meet. */
-#define INIT_AFTER_NS 10000000000u
-/* For a rank that was never seen, it is not even known whether its launcher has started it. */
-#define INIT_UNSEEN_NS UINT64_C(30000000000)
 #define INIT_OBSERVED_NS 3000000000u /* an observation older than this is no longer used */
+#define INIT_ASKED_NS 15000000000u   /* for how long a rank is looked for after it was asked for */
 
 enum {
 	INITS_ABSENTEES = 32,
@@ -43,15 +40,38 @@ struct absentee {
 	enum analysis_absence told_absence;
 };
 
+/* A rank that is missing where this host does not see it: analysis/node/init_reports.h. */
+struct inits_asked {
+	int32_t world_rank;
+	uint16_t generation; /* of the job, as it was asked */
+	uint64_t until_ns;
+};
+
 struct inits {
 	struct absentee absentees[INITS_ABSENTEES];
 	uint32_t count;
-	bool circle_told; /* init_circle.h */
+	struct inits_asked asked[INITS_ABSENTEES];
+	uint32_t asked_count;
+	bool circle_told;
 };
 
-/* Fills in the ranks for which others wait in an init, and which wait for nobody themselves, ascending. Returns how many there are, which may be
- * more than `room`. */
-size_t inits_missing(const struct job *job, int32_t *world_ranks, size_t room);
+/* What this host can say of a rank that others ask about. */
+struct inits_answer {
+	int32_t world_rank, pid;
+	uint16_t generation;           /* as it was asked */
+	enum analysis_absence absence; /* STOPPED, IDLE or BUSY … */
+	uint64_t since_ns;             /* … at each look since then */
+	const struct process *process; /* whose threads were seen; NULL: nobody's, and `cause` is not set */
+	struct cause cause;
+};
+
+/* Others wait for this rank in an init, as is seen where all hosts are: whether it is on this one is still to be found out. */
+void inits_ask(struct inits *inits, int32_t world_rank, uint16_t generation, uint64_t now_ns);
+/* Fills in what is known of the ranks asked about that have a process on this host, and do not wait themselves. Returns how many it has filled in. */
+size_t inits_answers(const struct analysis *analysis, struct inits_answer answers[INITS_ABSENTEES], uint64_t now_ns);
+/* Fills in the ranks for which others wait in an init, here or where it was asked for them, and which wait for nobody themselves, ascending.
+ * Returns how many there are, which may be more than `room`. */
+size_t inits_missing(const struct analysis *analysis, int32_t *world_ranks, size_t room);
 /* Fills in the ranks that are missing in this init, or were when all processes had ended, ascending, as far as they are known; also those that
  * wait elsewhere. Returns how many it has filled in. */
 size_t inits_missing_in(const struct job *job, uint64_t id, int32_t *world_ranks, size_t room);

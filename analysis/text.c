@@ -288,6 +288,21 @@ void text_init(struct record *record, enum analysis_absence absence, int32_t pid
 		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size);
 }
 
+void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32_t count)
+{
+	const struct rw_finding *finding = &record->finding;
+	char unknown[128], waiting[128], waited[32], what[224];
+
+	naming_ranks(unknown, sizeof(unknown), world_ranks, count);
+	snprintf(record->text, sizeof(record->text), "%s %s waited %s in ncclCommInitRank of %d ranks, and no host tells what %s %s",
+		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "has" : "have",
+		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size, unknown, count == 1 ? "does" : "do");
+	record_set_words(record, RW_CAUSE_UNKNOWN, "ranks have not come of which nothing is heard",
+			 "look whether their launcher has started them, and whether a collector of their host is heard (rankwatch ls)");
+	snprintf(what, sizeof(what), "%s: not started, without the plugin, or on a host that is not heard", unknown);
+	record_add_missing(record, what);
+}
+
 /* "AllGather #36 of 8192 bf16", rooted ones with their root. */
 static const char *call_name(char *text, size_t room, const struct call *call)
 {

@@ -54,6 +54,9 @@ void text_ended_first(struct record *record, double before_ms);
 /* "rank 2 has not arrived: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
 /* pid: of the process that has ended. */
 void text_init(struct record *record, enum analysis_absence absence, int32_t pid);
+/* "ranks 0-6 have waited 31 s in ncclCommInitRank of 8 ranks, and no host knows a process of rank 7, which has not come", with the advice, and what
+ * remains unknown. world_ranks: ascending. */
+void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32_t count);
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting
  * ranks of the finding are those who make the usual call. Inconclusive: the finding's ranks make one or the other. */
 void text_desync(struct record *record, const struct call *odd, const struct call *usual);

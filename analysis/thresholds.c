@@ -7,7 +7,7 @@
 #include "analysis/aftermath.h"
 #include "analysis/excursion.h"
 #include "analysis/excursions.h"
-#include "analysis/inits.h"
+#include "analysis/init_finding.h"
 #include "analysis/cause.h"
 #include "analysis/evenly.h"
 #include "analysis/chance.h"

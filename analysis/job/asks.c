@@ -12,10 +12,9 @@ struct asking {
 
 static_assert(sizeof(struct asking) == sizeof(struct rw_batch) + RW_MESSAGE_SIZE, "a batch of one");
 
-/* Sends the message to the host of its rank. */
-static void ask_host(struct asks *asks, const struct world *world, const struct rw_message *message, job_half_ask *ask, void *argument)
+static void ask_host(struct asks *asks, const struct world *world, const struct world_host *host, const struct rw_message *message,
+		     job_half_ask *ask, void *argument)
 {
-	const struct world_host *host = world_host(world, (uint32_t)message->rank);
 	struct asking asking = {
 		.header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .number = asks->number++ },
 		.message = *message,
@@ -26,19 +25,60 @@ static void ask_host(struct asks *asks, const struct world *world, const struct 
 	ask(argument, host->name, &asking, sizeof(asking));
 }
 
+static bool is_wanted(uint64_t wanted_ns, uint64_t now_ns)
+{
+	return wanted_ns && now_ns < wanted_ns + ASKS_FRESH_NS;
+}
+
+/* The host of the nearest rank, in this direction, whose host is known. */
+static const struct world_host *host_beside(const struct world *world, uint32_t rank, int direction)
+{
+	for (int64_t i = (int64_t)rank + direction; i >= 0 && i < world->rank_room; i += direction)
+		if (world_rank(world, (uint32_t)i))
+			return world_host(world, (uint32_t)i);
+	return NULL;
+}
+
+/* Of one of which no host has told anything yet: launchers number the ranks of a host in a row, so it is on that of its neighbours, or on one none
+ * of whose ranks is known. */
+static void ask_unknown(struct asks *asks, const struct world *world, const struct rw_message *message, uint64_t now_ns, job_half_ask *ask,
+			void *argument)
+{
+	const struct world_host *before = host_beside(world, (uint32_t)message->rank, -1), *after = host_beside(world, (uint32_t)message->rank, 1);
+	uint32_t asked = 0;
+
+	if (before)
+		ask_host(asks, world, before, message, ask, argument);
+	if (after && after != before)
+		ask_host(asks, world, after, message, ask, argument);
+	for (uint32_t i = 0; i < world->host_count && asked < ASKS_MAX; i++) {
+		const struct world_host *host = &world->hosts[i];
+		if (host->ranks || host->ended || world_is_silent(host, now_ns))
+			continue;
+		ask_host(asks, world, host, message, ask, argument);
+		asked++;
+	}
+}
+
 static void ask_why(struct asks *asks, struct world *world, uint64_t now_ns, job_half_ask *ask, void *argument)
 {
 	uint32_t asked = 0;
 
 	for (uint32_t i = 0; i < world->rank_room && asked < ASKS_MAX; i++) {
 		struct world_rank *rank = &world->ranks[i];
-		bool wanted = rank->wanted_ns && now_ns < rank->wanted_ns + ASKS_FRESH_NS;
-		if (rank->host == WORLD_NONE || !wanted || (rank->asked_ns && now_ns < rank->asked_ns + ASKS_EVERY_NS))
+		bool why = is_wanted(rank->wanted_ns, now_ns), absence = is_wanted(rank->absence_wanted_ns, now_ns);
+		struct rw_message message = { .type = RW_MESSAGE_ASK, .generation = world->generation, .rank = (int32_t)i };
+		if ((!why && !absence) || (rank->asked_ns && now_ns < rank->asked_ns + ASKS_EVERY_NS))
 			continue;
 		rank->asked_ns = now_ns;
 		asked++;
-		const struct rw_message message = { .type = RW_MESSAGE_ASK, .generation = world->generation, .rank = (int32_t)i };
-		ask_host(asks, world, &message, ask, argument);
+		if (why && rank->host != WORLD_NONE)
+			ask_host(asks, world, world_host(world, i), &message, ask, argument);
+		message.ask.flags = RW_ASK_ABSENCE;
+		if (absence && rank->host != WORLD_NONE)
+			ask_host(asks, world, world_host(world, i), &message, ask, argument);
+		else if (absence)
+			ask_unknown(asks, world, &message, now_ns, ask, argument);
 	}
 }
 
@@ -50,7 +90,7 @@ static void ask_calls(struct asks *asks, struct world *world, uint64_t now_ns, j
 			struct rw_message message = { .type = RW_MESSAGE_ASK_CALLS, .generation = world->generation,
 						      .rank = (int32_t)search->sides[k].rank };
 			if (search_asks(search, &search->sides[k], world->comms[i]->id, &message.ask_calls, now_ns))
-				ask_host(asks, world, &message, ask, argument);
+				ask_host(asks, world, world_host(world, search->sides[k].rank), &message, ask, argument);
 		}
 	}
 }

@@ -10,6 +10,7 @@
 #include "analysis/findings.h"
 #include "analysis/job/agreement.h"
 #include "analysis/job/asks.h"
+#include "analysis/job/births.h"
 #include "analysis/job/course.h"
 #include "analysis/job/job_view.h"
 #include "analysis/job/lanes.h"
@@ -23,6 +24,7 @@ struct job_half {
 	struct course course;
 	struct lanes lanes;
 	struct stand stand;
+	struct births births;
 	struct asks asks;
 	struct findings findings;
 	struct job nobody; /* findings look for ends of processes in a job: of many hosts nobody has one */
@@ -54,6 +56,7 @@ static void begin_later(struct job_half *half, const struct rw_batch *header, co
 			continue;
 		findings_close_all(&half->findings, half->now_ns);
 		half->stand = (struct stand){ 0 };
+		half->births = (struct births){ 0 };
 		lanes_forget(&half->lanes, &half->world);
 		world_begin(&half->world, message.generation);
 	}
@@ -87,6 +90,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	lanes_tick(&half->lanes, &half->world, now_ns);
 	late_tick(&half->lanes, &half->world, &half->findings, now_ns);
 	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
+	births_tick(&half->births, &half->world, &half->stand, &half->findings, now_ns);
 	order_tick(&half->world, &half->findings, now_ns);
 	agreement_tick(&half->world, &half->findings, now_ns);
 	findings_tick(&half->findings, now_ns);

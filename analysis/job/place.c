@@ -10,6 +10,20 @@ bool job_place_is_transfer(const struct world_flight *flight)
 	return plain == RW_FUNCTION_SEND || plain == RW_FUNCTION_RECV || plain == RW_FUNCTION_SEND_RECV;
 }
 
+const struct world_birth *job_place_init(const struct world_rank *rank, uint64_t now_ns)
+{
+	const struct world_birth *birth = rank ? rank->birth : NULL;
+
+	return birth && birth->heard_ns && now_ns < birth->heard_ns + JOB_PLACE_FRESH_NS ? birth : NULL;
+}
+
+bool job_place_waits_in_init(const struct world_rank *rank, uint64_t now_ns)
+{
+	const struct world_birth *birth = job_place_init(rank, now_ns);
+
+	return birth && birth->life == RW_MESSAGE_ALIVE && rank->life == RW_MESSAGE_ALIVE;
+}
+
 const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
 {
 	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;

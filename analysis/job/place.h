@@ -23,6 +23,10 @@ struct job_place {
 
 enum job_place_presence { JOB_PLACE_HERE, JOB_PLACE_MISSING, JOB_PLACE_UNKNOWN };
 
+/* The init of a communicator that the rank is in; NULL: none is reported, or the rank is not known (NULL). The world owns it. */
+const struct world_birth *job_place_init(const struct world_rank *rank, uint64_t now_ns);
+/* Whether it waits there: it has neither ended nor been stopped. */
+bool job_place_waits_in_init(const struct world_rank *rank, uint64_t now_ns);
 /* The member's oldest unfinished operation; NULL: none is older than a second, or none is reported. The world owns it. */
 const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member, uint64_t now_ns);
 /* The same, but NULL where the member does not wait for others in it. */

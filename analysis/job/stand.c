@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "analysis/call_order.h"
 #include "analysis/job/circles.h"
@@ -51,6 +50,9 @@ static void find_places(struct look *look)
 		for (uint32_t k = 0; k < comm->member_count; k++)
 			look->stands[comm->members[k].rank] |= job_place_waits_in(world, &comm->members[k], look->now_ns) != NULL;
 	}
+	/* Who waits in the init of another communicator comes nowhere else, and for the sake of others: analysis/job/births.h. */
+	for (uint32_t i = 0; world->birth_count && i < world->rank_room; i++)
+		look->stands[i] |= job_place_waits_in_init(world_rank(world, i), look->now_ns);
 }
 
 /* Where more are missing than wait, nobody is judged (tell_hang()): such a place counts only where there is no other. */
@@ -196,19 +198,6 @@ static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope s
 	return record;
 }
 
-static const char *end_of(char *text, size_t room, const struct world_rank *rank)
-{
-	int status = rank->exit_status;
-
-	if (status < 0)
-		snprintf(text, room, rank->life == RW_MESSAGE_EXITED ? "exited" : "fell silent");
-	else if (WIFSIGNALED(status))
-		snprintf(text, room, "killed by signal %d", WTERMSIG(status));
-	else
-		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
-	return text;
-}
-
 static void tell_gone(struct look *look, const struct root *root)
 {
 	const struct world_rank *rank = &look->world->ranks[root->rank];
@@ -224,7 +213,7 @@ static void tell_gone(struct look *look, const struct root *root)
 	record->finding.severity = RW_CRITICAL;
 	record->finding.confidence = RW_CERTAIN;
 	told_set_cause(record, stopped ? RW_CAUSE_STOPPED : RW_CAUSE_GONE, RW_LEVEL_PROC,
-		       stopped ? "stopped by a signal, a debugger or the freezer" : end_of(end, sizeof(end), rank));
+		       stopped ? "stopped by a signal, a debugger or the freezer" : told_end(end, sizeof(end), rank));
 	text_gone(record);
 	tell(look, record);
 }

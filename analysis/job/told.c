@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analysis/naming.h"
 #include "analysis/sorting.h"
@@ -82,6 +83,19 @@ void told_set_operation(struct record *record, const struct world_comm *comm, ui
 			 comm->member_count, comm->size);
 		record_add_missing(record, what);
 	}
+}
+
+const char *told_end(char *text, size_t room, const struct world_rank *rank)
+{
+	int status = rank->exit_status;
+
+	if (status < 0)
+		snprintf(text, room, rank->life == RW_MESSAGE_EXITED ? "exited" : "fell silent");
+	else if (WIFSIGNALED(status))
+		snprintf(text, room, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
+	return text;
 }
 
 void told_set_cause(struct record *record, enum rw_cause_class class_, enum rw_level level, const char *text)

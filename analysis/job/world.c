@@ -243,7 +243,15 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 	rank->found = 0;
 	free(rank->reason);
 	rank->reason = NULL;
+	if (rank->birth)
+		*rank->birth = (struct world_birth){ 0 };
 	world->changes++;
+}
+
+void world_want_absence(struct world *world, uint32_t rank, uint64_t now_ns)
+{
+	if (rank < WORLD_RANKS && has_rank(world, rank))
+		world->ranks[rank].absence_wanted_ns = now_ns;
 }
 
 /* Two hosts that claim one rank: who came first keeps it while it lives and is heard of. */
@@ -254,8 +262,9 @@ static struct world_rank *claim(struct taking *taking, uint32_t number)
 	if (!has_rank(world, number))
 		return NULL;
 	struct world_rank *rank = &world->ranks[number];
+	bool only_seen = taking->message->type == RW_MESSAGE_ABSENT;
 	if (rank->host == WORLD_NONE) {
-		*rank = (struct world_rank){ .host = taking->host, .world_size = -1, .exit_status = -1 };
+		*rank = (struct world_rank){ .host = taking->host, .world_size = -1, .exit_status = -1, .only_seen = only_seen };
 		world->hosts[taking->host].ranks++;
 		world->rank_count++;
 		world->changes++;
@@ -263,10 +272,12 @@ static struct world_rank *claim(struct taking *taking, uint32_t number)
 			course_add(world->course, number);
 	} else if (rank->host != taking->host) {
 		const struct world_host *host = &world->hosts[rank->host];
-		if (!world_is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
+		bool better = rank->only_seen && !only_seen;
+		if (!better && !world_is_dead(rank) && !host->ended && !world_is_silent(host, taking->now_ns))
 			return NULL;
 		move(world, number, taking->host);
 	}
+	rank->only_seen &= only_seen;
 	return rank;
 }
 
@@ -754,6 +765,62 @@ static bool take_called(struct taking *taking, struct world_rank *rank)
 	return false;
 }
 
+static struct world_birth *birth_of(struct world *world, struct world_rank *rank)
+{
+	if (!rank->birth) {
+		rank->birth = calloc(1, sizeof(*rank->birth));
+		world->birth_count += rank->birth != NULL;
+	}
+	return rank->birth;
+}
+
+/* Of a rank without a communicator, nothing else tells who it is. */
+static void note_process(struct world_rank *rank, int32_t pid)
+{
+	if (!rank->told)
+		rank->pid = pid;
+}
+
+static bool take_init(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_init *told = &taking->message->init;
+	struct world_birth *birth = told->world_size <= WORLD_RANKS ? birth_of(taking->world, rank) : NULL;
+
+	if (!birth || number_of(taking) < birth->number)
+		return false;
+	birth->number = number_of(taking);
+	birth->heard_ns = taking->now_ns;
+	birth->since_ns = ago(taking, told->age_ms);
+	birth->id = told->init;
+	birth->size = told->size;
+	birth->comm_rank = told->comm_rank;
+	birth->world_size = told->world_size;
+	birth->watchdog_ms = told->watchdog_ms;
+	birth->life = told->life;
+	note_process(rank, told->pid);
+	if (told->world_size > taking->world->world_size)
+		taking->world->world_size = told->world_size;
+	return true;
+}
+
+static bool take_absent(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_absent *told = &taking->message->absent;
+	struct world_birth *birth = birth_of(taking->world, rank);
+
+	if (!birth || number_of(taking) < birth->absent_number)
+		return false;
+	birth->absent_number = number_of(taking);
+	birth->absent_heard_ns = taking->now_ns;
+	birth->absent_since_ns = ago(taking, told->age_ms);
+	birth->absence = told->absence;
+	birth->level = told->level;
+	birth->class_ = told->class_;
+	memcpy(birth->text, told->text, sizeof(birth->text));
+	note_process(rank, told->pid);
+	return true;
+}
+
 static bool take_message(struct taking *taking)
 {
 	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
@@ -761,6 +828,7 @@ static bool take_message(struct taking *taking)
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
 		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
 		[RW_MESSAGE_RESULTS] = take_results, [RW_MESSAGE_CALLED] = take_called,
+		[RW_MESSAGE_INIT] = take_init,     [RW_MESSAGE_ABSENT] = take_absent,
 	};
 	const struct rw_message *message = taking->message;
 
@@ -820,6 +888,7 @@ static void forget(struct world *world)
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		free(world->ranks[i].memberships);
 		free(world->ranks[i].reason);
+		free(world->ranks[i].birth);
 	}
 	free(world->comms);
 	free(world->ranks);
@@ -827,7 +896,7 @@ static void forget(struct world *world)
 	world->comms = NULL;
 	world->ranks = NULL;
 	world->slots = NULL;
-	world->comm_count = world->comm_room = world->rank_room = world->rank_count = world->slot_count = 0;
+	world->comm_count = world->comm_room = world->rank_room = world->rank_count = world->slot_count = world->birth_count = 0;
 	world->world_size = -1;
 	for (uint32_t i = 0; i < world->host_count; i++)
 		world->hosts[i].ranks = 0;
@@ -862,7 +931,8 @@ size_t world_bytes(const struct world *world)
 
 	for (uint32_t i = 0; i < world->rank_room; i++)
 		bytes += world->ranks[i].membership_room * sizeof(struct world_membership) +
-			 (world->ranks[i].reason ? sizeof(struct world_reason) : 0);
+			 (world->ranks[i].reason ? sizeof(struct world_reason) : 0) +
+			 (world->ranks[i].birth ? sizeof(struct world_birth) : 0);
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += sizeof(struct world_comm *) + sizeof(struct world_comm) +
 			 world->comms[i]->member_room * sizeof(struct world_member) +

@@ -184,11 +184,23 @@ struct world_reason {
 	char text[RW_REASON_PIECES * RW_REASON_PIECE + 1];
 };
 
+/* What its host has last reported of the rank in the init of a communicator, and out of it, while others wait for it there. */
+struct world_birth {
+	uint64_t id, since_ns, heard_ns, number; /* of the init; since_ns and heard_ns of the reader's clock; heard_ns 0: never */
+	int32_t size, comm_rank, world_size;
+	uint32_t watchdog_ms;
+	uint8_t life;
+	uint64_t absent_since_ns, absent_heard_ns, absent_number; /* likewise, of what it does out of it */
+	uint8_t absence, level, class_;
+	char text[28];
+};
+
 struct world_rank {
 	uint32_t host;     /* index into hosts; WORLD_NONE: nothing is known of this rank */
 	int32_t pid, world_size, exit_status;
 	uint32_t watchdog_ms;
 	bool told;         /* it was reported by a RW_MESSAGE_RANK */
+	bool only_seen;    /* its host has only seen a process of it (RW_MESSAGE_ABSENT): another one that has its black box is believed */
 	uint8_t life, sending;
 	uint64_t life_ns;  /* since when, on the reader's clock */
 	uint64_t number, why_number, finding_number;
@@ -206,7 +218,9 @@ struct world_rank {
 	bool late_told;    /* see late_ns */
 	/* analysis/job/asks.h: when an answer was last wanted, and when its host was last asked; 0: never. */
 	uint64_t wanted_ns, asked_ns;
+	uint64_t absence_wanted_ns; /* likewise: what it does while others wait for it in an init */
 	struct world_reason *reason; /* NULL none */
+	struct world_birth *birth;   /* NULL: nothing of that was reported */
 	uint64_t late_ns;  /* analysis/job/late.h */
 };
 
@@ -221,6 +235,7 @@ struct world {
 	uint32_t host_slot_count;
 	struct world_rank *ranks; /* by world rank */
 	uint32_t rank_room, rank_count; /* allocated entries, and how many ranks are known */
+	uint32_t birth_count; /* ranks that have a birth */
 	int32_t world_size;
 	struct world_comm **comms;
 	uint32_t comm_count, comm_room;
@@ -240,6 +255,8 @@ void world_begin(struct world *world, uint16_t generation);
 void world_free(struct world *world);
 /* Memory that it uses. */
 size_t world_bytes(const struct world *world);
+/* Notes that it is wanted to know what a rank does for which others wait in an init. It may be unknown on which host that is. */
+void world_want_absence(struct world *world, uint32_t rank, uint64_t now_ns);
 /* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS). */
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 /* Whether the rank's process was reported to have ended. */

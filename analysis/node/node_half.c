@@ -9,6 +9,7 @@
 #include "analysis/batch.h"
 #include "analysis/model.h"
 #include "analysis/node/cuts.h"
+#include "analysis/node/init_reports.h"
 #include "analysis/node/orders.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/reasons.h"
@@ -153,6 +154,7 @@ void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *sen
 	if (now_ns >= half->looked_ns + standing_every_ns) {
 		half->looked_ns = now_ns;
 		standing_tick(&half->roster, half->analysis, &half->outbox, now_ns);
+		init_reports_tick(half->analysis, &half->outbox, now_ns);
 	}
 	if (!half->outbox.count && now_ns < half->sent_ns + alive_ns)
 		return;
@@ -177,7 +179,9 @@ int node_half_ask(struct node_half *half, const void *bytes, size_t length, uint
 		struct rw_message message;
 		if (!batch_message(bytes, i, &message))
 			continue;
-		if (message.type == RW_MESSAGE_ASK)
+		if (message.type == RW_MESSAGE_ASK && message.ask.flags & RW_ASK_ABSENCE)
+			init_reports_ask(half->analysis, &message, now_ns);
+		else if (message.type == RW_MESSAGE_ASK)
 			reasons_ask(&half->reasons, &half->analysis->job, &message, now_ns);
 		else if (message.type == RW_MESSAGE_ASK_CALLS)
 			orders_answer(&half->analysis->job, &message, &half->outbox);

@@ -153,14 +153,14 @@ bool roster_is_due(struct said *said, const void *bytes, size_t size, uint64_t n
 	return roster_is_due_again(said, hash_of(bytes, size), now_ns);
 }
 
-static uint32_t ms_since(uint64_t since_ns, uint64_t now_ns)
+uint32_t roster_ms_since(uint64_t since_ns, uint64_t now_ns)
 {
 	uint64_t ms = now_ns > since_ns ? (now_ns - since_ns) / 1000000 : 0;
 
 	return ms < RW_MESSAGE_AGE_MAX ? (uint32_t)ms : RW_MESSAGE_AGE_MAX;
 }
 
-static uint8_t life_of(const struct process *process)
+uint8_t roster_life(const struct process *process)
 {
 	static const uint8_t lives[] = {
 		[ANALYSIS_ALIVE] = RW_MESSAGE_ALIVE,
@@ -198,13 +198,13 @@ static void tell_rank(struct roster *roster, const struct job *job, uint32_t i, 
 	told->world_size = process->world_size;
 	told->watchdog_ms = process->watchdog_ms < UINT32_MAX ? (uint32_t)process->watchdog_ms : 0;
 	told->exit_status = process->exit_status;
-	told->life = life_of(process);
+	told->life = roster_life(process);
 	told->local_rank = process->local_rank >= 0 && process->local_rank <= INT16_MAX ? (int16_t)process->local_rank : -1;
 	told->sending = count_sending(process, i);
 	if (device->used)
 		memcpy(told->gpu, device->uuid, sizeof(told->gpu));
 	bool due = roster_is_due(&entry->said, &message, sizeof(message), now_ns);
-	told->age_ms = ms_since(process->life_ns ? process->life_ns : process->created_ns, now_ns);
+	told->age_ms = roster_ms_since(process->life_ns ? process->life_ns : process->created_ns, now_ns);
 	if (due)
 		outbox_add(outbox, &message);
 }

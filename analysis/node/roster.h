@@ -105,6 +105,9 @@ struct roster_rank *roster_rank(struct roster *roster, const struct job *job, ui
 struct roster_member *roster_member(struct roster *roster, const struct communicator *communicator, uint32_t member);
 /* Fills in type, generation and rank of a message. False: the rank's number is not known, so that nothing can be sent about it. */
 bool roster_address(struct rw_message *message, const struct rank *rank, enum rw_message_type type);
+/* What messages say of times and of a process's life. */
+uint32_t roster_ms_since(uint64_t since_ns, uint64_t now_ns);
+uint8_t roster_life(const struct process *process);
 /* Whether a message from the judge of the job is about this rank, in its present start of the job. */
 bool roster_is_addressed(const struct rw_message *message, const struct rank *rank);
 /* Whether a message is to be sent: its hash has changed, or it is time to send it again. If so, notes that it is sent. roster_is_due()

@@ -13,13 +13,6 @@
 #include "analysis/text.h"
 #include "analysis/waiting.h"
 
-static uint32_t ms_since(uint64_t since_ns, uint64_t now_ns)
-{
-	uint64_t ms = now_ns > since_ns ? (now_ns - since_ns) / 1000000 : 0;
-
-	return ms < RW_MESSAGE_AGE_MAX ? (uint32_t)ms : RW_MESSAGE_AGE_MAX;
-}
-
 static uint8_t phase_of(const struct instance *instance, uint32_t member, uint16_t state)
 {
 	if (state & OPERATION_STARTED && !(state & OPERATION_HOST))
@@ -107,7 +100,7 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		.comm = instance->communicator->id,
 		.sequence = instance->sequence,
 		.count = instance->count,
-		.age_ms = ms_since(since_when(instance, i), now_ns),
+		.age_ms = roster_ms_since(since_when(instance, i), now_ns),
 		.peer_or_root = instance->root_or_peer,
 		.dtype = instance->dtype,
 		.phase = phase_of(instance, i, state),
@@ -177,7 +170,7 @@ static void tell_calls(const struct job *job, const struct communicator *communi
 	message.calls.comm = communicator->id;
 	message.calls.calls = mark.hash ? mark.calls : UINT64_MAX;
 	message.calls.hash = mark.hash;
-	message.calls.idle_ms = ms_since(0, idle_ns);
+	message.calls.idle_ms = roster_ms_since(0, idle_ns);
 	for (int apart = 0; apart < 2; apart++)
 		for (int function = 0; function < RW_FUNCTION_COUNT; function++) {
 			if (!member->last_sequence[apart][function] || is_point_to_point(function))
@@ -268,7 +261,7 @@ static void tell_why(struct roster *roster, const struct analysis *analysis, uin
 	bool seen = cause.seen != RW_LEVEL_NONE;
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, false,
 					      now_ns - STANDING_WHY_NS, now_ns);
-	message.why.idle_ms = ms_since(idle_since(process), now_ns);
+	message.why.idle_ms = roster_ms_since(idle_since(process), now_ns);
 	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
 	message.why.level = (uint8_t)cause.seen;
 	message.why.class_ = (uint8_t)cause.class_;

@@ -55,12 +55,15 @@ enum rw_message_type {
 				 * were, at sequence positions that all members pass */
 	RW_MESSAGE_WHY = 6,     /* what a rank's threads do, if the rank has called nothing for two seconds; every two seconds */
 	RW_MESSAGE_FINDING = 7, /* a finding of its own host's analysis about it; every two seconds while that is open */
-	RW_MESSAGE_ASK = 8,     /* from the judge of the job to the rank's host: why is the rank late or missing? Every 5 s while it is */
+	RW_MESSAGE_ASK = 8,     /* from the judge of the job to the rank's host: why is the rank late or missing? Every 5 s while it is. The
+				 * answer is REASON, or ABSENT with RW_ASK_ABSENCE */
 	RW_MESSAGE_REASON = 9,  /* a piece of the answer; every two seconds for 15 s after each ask */
 	RW_MESSAGE_RESULTS = 10, /* digests of results that must be bitwise equal on all members of a communicator; every 256 operations */
 	RW_MESSAGE_ASK_CALLS = 11, /* from the judge of the job to the rank's host: which calls has the rank made? When ranks have made different
 				    * calls, until it is known which call differs */
 	RW_MESSAGE_CALLED = 12, /* a piece of the answer: one call of the rank, and a hash of the calls up to it; once for each ask */
+	RW_MESSAGE_INIT = 13,   /* the rank is in the init of a communicator, and has been for a second; every second */
+	RW_MESSAGE_ABSENT = 14, /* the answer to a RW_MESSAGE_ASK with RW_ASK_ABSENCE: what the rank's process does; every second for 15 s after each ask */
 	RW_MESSAGE_TYPES,
 };
 
@@ -227,6 +230,41 @@ struct rw_message_finding {
 	char cause[24];     /* 0-terminated */
 };
 
+enum rw_ask_flag {
+	RW_ASK_ABSENCE = 1u << 0, /* others wait for the rank in the init of a communicator. The judge may not know on which host it is */
+};
+
+struct rw_message_ask {
+	uint8_t flags; /* enum rw_ask_flag */
+	uint8_t zeros[39];
+};
+
+/* The call (ncclCommInitRank and its kin) in which the rank waits for the other ranks of a communicator. NCCL has reported nothing of it yet. */
+struct rw_message_init {
+	uint64_t init;        /* identifies the communicator, the same on all its ranks; not NCCL's number of it */
+	int32_t size;         /* number of ranks */
+	int32_t comm_rank;    /* the rank's rank in the communicator */
+	int32_t world_size;   /* from the rank's launcher */
+	int32_t pid;          /* on its host */
+	uint32_t age_ms;      /* time since the call began */
+	uint32_t watchdog_ms; /* that counts in an init; 0: none is known */
+	uint8_t life;         /* enum rw_message_life: one that ended or was stopped there is told, too */
+	uint8_t zeros[7];
+};
+
+enum rw_message_absence { RW_MESSAGE_ABSENT_STOPPED = 1, RW_MESSAGE_ABSENT_IDLE = 2, RW_MESSAGE_ABSENT_BUSY = 3 };
+
+/* Sent only of a rank that has a process on the host, and waits neither in an init nor in an operation there. */
+struct rw_message_absent {
+	int32_t pid;     /* on its host */
+	uint32_t age_ms; /* for how long it has been seen to do so */
+	uint8_t absence; /* enum rw_message_absence */
+	uint8_t level;   /* enum rw_level: with which access its threads were observed */
+	uint8_t class_;  /* enum rw_cause_class: what one of them waits for */
+	uint8_t zero;
+	char text[28];   /* "fsync(2)"; 0-terminated */
+};
+
 enum { RW_REASON_PIECES = 12, RW_REASON_PIECE = 32 };
 
 /* All pieces of an answer are in one batch. Their texts put together are the lines of the answer. The first line is the cause, in few
@@ -257,6 +295,9 @@ struct rw_message {
 		struct rw_message_results results;
 		struct rw_message_ask_calls ask_calls;
 		struct rw_message_called called;
+		struct rw_message_ask ask;
+		struct rw_message_init init;
+		struct rw_message_absent absent;
 		uint8_t bytes[40];
 	};
 };
@@ -274,5 +315,8 @@ static_assert(sizeof(struct rw_message_reason) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_results) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_ask_calls) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_called) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_ask) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_init) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_absent) == 40, "docs/messages.md");
 
 #endif

@@ -25,6 +25,10 @@ static struct rw_message right(uint8_t type)
 		message.reason.pieces = RW_REASON_PIECES;
 	if (type == RW_MESSAGE_RESULTS)
 		message.results.operations = 1;
+	if (type == RW_MESSAGE_INIT)
+		message.init = (struct rw_message_init){ .size = 4, .comm_rank = 1, .world_size = 8 };
+	if (type == RW_MESSAGE_ABSENT)
+		message.absent.absence = RW_MESSAGE_ABSENT_IDLE;
 	return message;
 }
 
@@ -57,6 +61,16 @@ Test(batch, a_field_holds_what_it_can_mean_and_no_more)
 		{ RW_MESSAGE_CUT, FIELD(function), 1, 0 },
 		{ RW_MESSAGE_RESULTS, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
 		{ RW_MESSAGE_RESULTS, FIELD(function), 1, 0 },
+		{ RW_MESSAGE_INIT, FIELD(init.size), 2, 1 },
+		{ RW_MESSAGE_INIT, FIELD(init.size), 8, 9 },
+		{ RW_MESSAGE_INIT, FIELD(init.comm_rank), 3, 4 },
+		{ RW_MESSAGE_INIT, FIELD(init.comm_rank), 0, -1 },
+		{ RW_MESSAGE_INIT, FIELD(init.life), RW_MESSAGE_KILLED, RW_MESSAGE_KILLED + 1 },
+		{ RW_MESSAGE_INIT, FIELD(rank), 7, 8 },
+		{ RW_MESSAGE_ABSENT, FIELD(absent.absence), RW_MESSAGE_ABSENT_STOPPED, RW_MESSAGE_ABSENT_STOPPED - 1 },
+		{ RW_MESSAGE_ABSENT, FIELD(absent.absence), RW_MESSAGE_ABSENT_BUSY, RW_MESSAGE_ABSENT_BUSY + 1 },
+		{ RW_MESSAGE_ABSENT, FIELD(absent.level), RW_LEVEL_EBPF, RW_LEVEL_EBPF + 1 },
+		{ RW_MESSAGE_ABSENT, FIELD(absent.class_), RW_CAUSE_COUNT - 1, RW_CAUSE_COUNT },
 		{ RW_MESSAGE_RESULTS, FIELD(results.operations), RW_RESULTS_ROW, RW_RESULTS_ROW + 1 },
 		{ RW_MESSAGE_RESULTS, FIELD(results.operations), 1, 0 },
 		{ RW_MESSAGE_CALLS, FIELD(function), 0, RW_FUNCTION_COUNT },
@@ -100,6 +114,7 @@ Test(batch, a_text_has_an_end)
 	} texts[] = {
 		{ RW_MESSAGE_MEMBER, FIELD(member.name) },
 		{ RW_MESSAGE_WHY, FIELD(why.text) },
+		{ RW_MESSAGE_ABSENT, FIELD(absent.text) },
 		{ RW_MESSAGE_FINDING, FIELD(finding.cause) },
 	};
 

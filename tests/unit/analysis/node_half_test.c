@@ -60,6 +60,13 @@ Test(message, lies_as_the_page_says)
 	PLACED(struct rw_message_why, text, 8);
 	PLACED(struct rw_message_finding, lost_ppm, 8);
 	PLACED(struct rw_message_finding, cause, 16);
+	PLACED(struct rw_message_init, size, 8);
+	PLACED(struct rw_message_init, world_size, 16);
+	PLACED(struct rw_message_init, age_ms, 24);
+	PLACED(struct rw_message_init, watchdog_ms, 28);
+	PLACED(struct rw_message_init, life, 32);
+	PLACED(struct rw_message_absent, absence, 8);
+	PLACED(struct rw_message_absent, text, 12);
 }
 
 static struct rw_message sent[1 << 16];

@@ -135,6 +135,23 @@ Test(world, of_two_hosts_that_claim_a_rank_the_first_one_keeps_it_while_it_lives
 	world_free(&world);
 }
 
+/* As where two hosts' collectors see all processes of one machine. */
+Test(world, a_host_that_has_the_box_of_a_rank_is_believed_before_one_that_has_only_seen_its_process)
+{
+	struct world world = { 0 };
+	struct batch batch = batch_of("b", 0);
+
+	add(&batch, (struct rw_message){ .type = RW_MESSAGE_ABSENT, .rank = 3, .absent = { .pid = 103, .absence = RW_MESSAGE_ABSENT_IDLE } });
+	take(&world, &batch, ms(1000));
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "b");
+	claim(&world, "a", 1, RW_MESSAGE_ALIVE);
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "a");
+	batch.header.number = 1;
+	take(&world, &batch, ms(1000));
+	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "a");
+	world_free(&world);
+}
+
 static void tell_life(struct world *world, uint64_t start, uint64_t number, uint8_t life)
 {
 	struct batch batch = batch_of("a", number);

@@ -6,7 +6,7 @@ import struct
 import sys
 
 RANK, MEMBER, CUT, FLIGHT, CALLS, WHY, FINDING = range(1, 8)
-ASK_CALLS, CALLED = 11, 12
+ASK_CALLS, CALLED, INIT, ABSENT = 11, 12, 13, 14
 ALL_GATHER, ALL_REDUCE = 1, 2
 WHOLE, LAST = 0x80, 0x40
 ARRIVED, HOLDS, STILL, AWAITS = 1, 4, 8, 16
@@ -53,6 +53,14 @@ def finding(number, kind=0, state=0):
     return message(FINDING, number, struct.pack("<8BII24s", kind, state, 1, 1, 0, 1, 1, 0, 100000, 5000, b"fsync(2)"))
 
 
+def init(number, age, comm=77, size=4, place=None, life=0, world=4):
+    return message(INIT, number, struct.pack("<QiiiiIIB", comm, size, number if place is None else place, world, 100 + number, age, 600000, life))
+
+
+def absent(number, age, absence=2):
+    return message(ABSENT, number, struct.pack("<iIBBBB28s", 100 + number, age, absence, 2, 1, 0, b"fsync(2)"))
+
+
 def piece(flags, time, *messages):
     body = b"".join(messages)
     return struct.pack("<BBH", flags, time, len(body)) + body
@@ -76,6 +84,16 @@ def standing(missing, *more):
     for turn in range(12):
         for i in range(4):
             text += piece(i, 4, *([flight(i, age=4000 + turn * 1600)] if i != 3 else missing(4000 + turn * 1600)), *more)
+    return text
+
+
+def making(missing, turns=12, came=init):
+    """All but rank 3 are in an init."""
+    text = b"".join(piece(i, 0, rank(i)) for i in range(3))
+    for turn in range(turns):
+        age = 1000 + turn * 1600
+        for i in range(4):
+            text += piece(i, 4, *(missing(age) if i == 3 else [came(i, age)]))
     return text
 
 
@@ -122,6 +140,16 @@ SEEDS = {
     "other-call-equal": other_call(eight_calls(0), eight_calls(3, 9)),
     "other-call-gone": other_call(eight_calls(0), piece(3, 1, called(3, 0, 0, function=0))),
     "other-call-unanswered": other_call(piece(1, 1, message(ASK_CALLS, 1, struct.pack("<QQB", 7, 0, 3)), called(1, 15, 9, shift=40, begin=2**32 - 1))) + piece(1, 250) * 2,
+    "init": making(lambda age: [absent(3, age)]),
+    "init-stopped": making(lambda age: [absent(3, age, 1)]),
+    "init-gets-on": making(lambda age: [absent(3, age, 3)]),
+    "init-ended": making(lambda age: [init(3, age, life=3)]),
+    "init-unknown": making(lambda age: [], 24),
+    "init-waits": making(lambda age: [flight(3, age=age)]),
+    "init-circle": making(lambda age: [init(3, age, 78)]),
+    "init-part": making(lambda age: [absent(3, age)], came=lambda i, age: init(i, age, size=5, place=i, world=5)),
+    "init-large": making(lambda age: [init(3, age, size=131072, world=131072)], 2) + piece(0, 5, absent(131071, 2**32 - 1), absent(-1, 0), init(-1, 0)),
+    "init-generation": making(lambda age: [absent(3, age)]) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, init(0, 1000), absent(2, 1000)),
     "whole": standing(lambda age: [flight(3, age=age)]),
     "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
     "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),

@@ -369,31 +369,6 @@ def alone_of_its_host(failures):
         server.kill()
 
 
-def missing_in_the_making(failures):
-    """A rank stops before it has used a communicator of its tensor parallel group, which lies on two hosts: the others wait in ncclCommInitRank, and
-    neither host sees enough of them to know whom they wait for."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url(), 4)
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 4 hosts", "all hosts are heard")
-        job.start_ranks(8, "--mesh=fsdp=2,tp=4", "--fault=never", "--fault-rank=5", "--fault-step=1",
-                        LD_PRELOAD=f"{stage.PLUGIN_DIR}/{stage.PLUGIN}")
-        found = stage.wait_until(lambda: findings(half), 60)
-        told = [(value["kind"], value["ranks"], value["confidence"], value["operation"]["phase"], value["late"]["waiting"]) for value in found or []]
-        failures.check(told == [("hang", [5], "likely", "init", [4, 6, 7])], f"the rank that does not come is named: {told}")
-        failures.check(found and found[0]["where"][0]["host"] == "host-2" and found[0]["cause"]["text"], f"where, and what it does: {found}")
-        os.killpg(job.ranks.popen.pid, signal.SIGKILL)
-        job.ranks.wait(30)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-            failures.check(" HANG " not in node.out.text_now(), "which no node could")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), half.out.text(), sep="\n---\n")
-        server.kill()
-
-
 def other_call(failures):
     """A rank reduces another type than the others, once; nothing hangs. Each host sees one rank."""
     with stage.Stage() as play:
@@ -598,7 +573,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, missing_in_the_making, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

@@ -33,6 +33,8 @@ struct plan {
 	bool boxed; /* its process has a black box, as after an earlier communicator */
 	int lost_host; /* all batches of this host are lost from lost_s on; -1: none is */
 	double lost_s;
+	uint32_t seed;
+	double lose; /* so much of all batches and questions is lost, at random */
 	double restart_s; /* host 0's collector starts anew then; 0: never */
 	const struct place *places; /* instead: who waits where, while all others are idle; NULL: as above */
 	double seconds, comes_s; /* when the rank comes after all; 0: never */
@@ -68,6 +70,8 @@ struct play {
 	int asked, messages[RW_MESSAGE_TYPES];
 	int sending; /* the host that sends now */
 	int by_hosts; /* findings of hosts */
+	int32_t named_rank; /* the last one that was named */
+	uint32_t random;
 };
 
 static uint64_t ns(double seconds)
@@ -84,6 +88,8 @@ static void note(void *argument, const struct rw_finding *finding)
 	told->closed += finding->state == RW_FINDING_CLOSED;
 	if (finding->state == RW_FINDING_OPEN && finding->rank_count)
 		told->named++;
+	if (finding->state == RW_FINDING_OPEN && finding->rank_count)
+		play->named_rank = finding->ranks[0];
 	if (finding->state == RW_FINDING_OPEN)
 		told->at_s = play->now_s;
 	told->rank = finding->rank_count ? finding->ranks[0] : -1;
@@ -111,9 +117,16 @@ static int host_of(const struct plan *plan, int rank)
 	return rank / plan->per_host;
 }
 
-static bool is_lost(const struct play *play, int host)
+/* Numerical Recipes' generator. */
+static double draw(struct play *play)
 {
-	return host == play->plan->lost_host && play->now_s >= play->plan->lost_s;
+	play->random = play->random * 1664525u + 1013904223u;
+	return play->random / 4294967296.0;
+}
+
+static bool is_lost(struct play *play, int host)
+{
+	return (host == play->plan->lost_host && play->now_s >= play->plan->lost_s) || draw(play) < play->plan->lose;
 }
 
 static void hear(void *argument, const void *bytes, size_t length)
@@ -238,7 +251,7 @@ static void look_for_absentees(struct play *play, int number)
 
 static struct play play(const struct plan *plan)
 {
-	struct play play = { .plan = plan };
+	struct play play = { .plan = plan, .random = plan->seed };
 
 	play.judge = job_half_new("j", note, &play);
 	for (int i = 0; i < plan->hosts; i++)
@@ -344,8 +357,13 @@ Test(births, nobody_is_told_of_who_gets_on_or_comes_or_where_it_is_not_known_who
 {
 	struct plan comes = whole(2, IDLE), two = across(2, IDLE);
 
+	struct plan late = whole(2, BUSY), late_across = across(16, BUSY);
+
 	comes.comes_s = 9;
-	two.seconds = 60;
+	two.seconds = late.seconds = late_across.seconds = 60;
+	late.comes_s = late_across.comes_s = 41;
+	expect_silence(late, "it prepares something for 40 s, then comes");
+	expect_silence(late_across, "the same, 16 hosts");
 	expect_silence(whole(2, BUSY), "it gets on");
 	expect_silence(across(16, BUSY), "it gets on, 16 hosts");
 	expect_silence(comes, "it comes in time");
@@ -391,6 +409,26 @@ Test(births, nobody_is_named_where_nothing_is_known_of_the_rank)
 	cr_expect_geq(played.told.at_s, 31);
 	cr_expect(strstr(played.told.text, "ranks 0-5,7 have waited"), "%s", played.told.text);
 	cr_expect(strstr(played.told.text, "no host tells what rank 6 does"), "%s", played.told.text);
+}
+
+/* Whatever is lost: no rank but the one that does not come is named, and none that gets on. */
+Test(births, much_that_is_lost_names_nobody_else)
+{
+	int named = 0;
+
+	for (int i = 0; i < 40; i++) {
+		struct plan plan = i % 2 ? whole(4, i % 4 == 1 ? IDLE : BUSY) : across(8, i % 4 == 0 ? IDLE : BUSY);
+		plan.lose = 0.02 * i;
+		plan.comes_s = i % 3 ? 0 : 35;
+		plan.seconds = 60;
+		plan.seed = (uint32_t)i;
+		struct play played = play(&plan);
+		cr_expect(!played.told.named || played.named_rank == plan.idle, "%d: %s", i, played.told.text);
+		cr_expect(!played.told.named || plan.doing == IDLE, "%d: %s", i, played.told.text);
+		cr_expect(plan.doing == IDLE || plan.lose > 0.2 || !played.told.opened, "%d: while little is lost, of one that gets on nothing is told: %s", i, played.told.text);
+		named += played.told.named > 0;
+	}
+	cr_expect_geq(named, 10, "%d of 20", named);
 }
 
 Test(births, a_collector_that_starts_anew_is_heard)

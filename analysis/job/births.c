@@ -15,6 +15,7 @@
 struct look {
 	struct births *births;
 	struct world *world;
+	bool stands; /* a critical finding about operations is open */
 	struct findings *findings;
 	struct gatherings gatherings;
 	uint64_t now_ns;
@@ -132,7 +133,8 @@ static void tell(struct look *look, struct record *record)
 	for (uint32_t i = 0; i < births->count; i++)
 		if (births->open[i].kind == record->finding.kind && births->open[i].subject == record->subject)
 			open = &births->open[i];
-	if (!open && births->count < BIRTHS_OPEN_MAX) {
+	/* Whom ranks wait for in operations is the affair of others, and what happens in inits may be its consequence. */
+	if (!open && !look->stands && births->count < BIRTHS_OPEN_MAX) {
 		open = &births->open[births->count++];
 		*open = (struct births_open){ .kind = record->finding.kind, .subject = record->subject };
 	}
@@ -227,7 +229,7 @@ static bool is_due(const struct gathering *gathering, const struct state *state,
 }
 
 /* A rank that is missing in several counts in the first of them. An idle one is named only where something is known of all that are missing. */
-static void judge(struct look *look, const struct gathering *gathering, bool stands)
+static void judge(struct look *look, const struct gathering *gathering)
 {
 	int32_t unknown[BIRTHS_MISSING_MAX];
 	struct state states[BIRTHS_MISSING_MAX];
@@ -246,14 +248,14 @@ static void judge(struct look *look, const struct gathering *gathering, bool sta
 		unknown[unknown_count++] = gathering->missing[i];
 		word_ns = states[i].word_ns > word_ns ? states[i].word_ns : word_ns;
 	}
-	for (uint32_t i = 0; i < gathering->missing_count && !stands; i++) {
+	for (uint32_t i = 0; i < gathering->missing_count; i++) {
 		int32_t rank = gathering->missing[i];
 		bool fact = states[i].absence == ANALYSIS_ABSENT_ENDED || states[i].absence == ANALYSIS_ABSENT_STOPPED;
-		if (!states[i].waits && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) && gatherings_without(&look->gatherings, rank) == gathering &&
-		    !is_explained(look, look->world->ranks[rank].host))
+		if (!states[i].waits && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) &&
+		    gatherings_without(&look->gatherings, rank) == gathering && !is_explained(look, look->world->ranks[rank].host))
 			tell_rank(look, gathering, rank, &states[i]);
 	}
-	if (unknown_count && !stands && heard_ns >= gathering->since_ns + INIT_UNSEEN_NS && heard_ns >= word_ns + BIRTHS_QUIET_NS)
+	if (unknown_count && heard_ns >= gathering->since_ns + INIT_UNSEEN_NS && heard_ns >= word_ns + BIRTHS_QUIET_NS)
 		tell_unknown(look, gathering, unknown, unknown_count);
 }
 
@@ -292,7 +294,6 @@ static void close_over(struct look *look)
 	births->count = kept;
 }
 
-/* Whom ranks wait for in operations is the affair of others, and what happens in inits may be its consequence. */
 static bool has_critical(const struct stand *stand)
 {
 	for (uint32_t i = 0; i < stand->count; i++)
@@ -303,7 +304,7 @@ static bool has_critical(const struct stand *stand)
 
 void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings, uint64_t now_ns)
 {
-	struct look look = { .births = births, .world = world, .findings = findings, .now_ns = now_ns };
+	struct look look = { .births = births, .world = world, .findings = findings, .now_ns = now_ns, .stands = has_critical(stand) };
 
 	if (now_ns < births->looked_ns + BIRTHS_LOOK_NS || (!world->birth_count && !births->count))
 		return;
@@ -311,7 +312,7 @@ void births_tick(struct births *births, struct world *world, const struct stand 
 	struct comer *comers = malloc((world->birth_count + 1) * sizeof(*comers));
 	if (comers && !gatherings_find(&look.gatherings, comers, collect(&look, comers))) {
 		for (uint32_t i = 0; i < look.gatherings.count; i++)
-			judge(&look, &look.gatherings.items[i], has_critical(stand));
+			judge(&look, &look.gatherings.items[i]);
 		tell_circle(&look);
 		gatherings_free(&look.gatherings);
 	}

@@ -111,6 +111,8 @@ static enum analysis_doing doing_of(const struct job_view *view, const struct wo
 		return ANALYSIS_DOING_GONE;
 	if (is_told(rank, RW_MESSAGE_STOPPED))
 		return ANALYSIS_DOING_STOPPED;
+	if (job_place_waits_in_init(rank, view->now_ns))
+		return ANALYSIS_DOING_INIT;
 	if (!rank->told || world_is_silent(&view->world->hosts[rank->host], view->now_ns))
 		return ANALYSIS_DOING_UNKNOWN;
 	*standing = where->waits.comm ? &where->waits : where->missing.comm ? &where->missing : where->inside.comm ? &where->inside : NULL;
@@ -173,6 +175,8 @@ static void visit_rank(const struct job_view *view, uint32_t number, const struc
 		row.heard_ns = host->heard_ns;
 		row.doing = doing_of(view, rank, where, &standing);
 		set_standing(&row, standing);
+		if (row.doing == ANALYSIS_DOING_INIT)
+			row.since_ns = rank->birth->since_ns;
 		set_why(&row, view, rank);
 	}
 	visit(argument, &row);

@@ -11,6 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/job/job_half.h"
+#include "analysis/job/job_view.h"
 #include "analysis/node/node_half.h"
 
 enum { HOSTS = 16, RANKS = 128, NOT_STARTED = -1 };
@@ -425,7 +426,8 @@ Test(births, much_that_is_lost_names_nobody_else)
 		struct play played = play(&plan);
 		cr_expect(!played.told.named || played.named_rank == plan.idle, "%d: %s", i, played.told.text);
 		cr_expect(!played.told.named || plan.doing == IDLE, "%d: %s", i, played.told.text);
-		cr_expect(plan.doing == IDLE || plan.lose > 0.2 || !played.told.opened, "%d: while little is lost, of one that gets on nothing is told: %s", i, played.told.text);
+		cr_expect(plan.doing == IDLE || plan.lose > 0.2 || !played.told.opened,
+			  "%d: while little is lost, of one that gets on nothing is told: %s", i, played.told.text);
 		named += played.told.named > 0;
 	}
 	cr_expect_geq(named, 10, "%d of 20", named);
@@ -501,10 +503,35 @@ static void tell(struct play *played, uint64_t number, bool in_init)
 	add_message(&there, RW_MESSAGE_WHY, 1, 0, (struct rw_message){ .why = { .idle_ms = 4000, .progress = RW_MESSAGE_STANDS } });
 	if (in_init)
 		add_message(&there, RW_MESSAGE_INIT, 1, 0,
-			    (struct rw_message){ .init = { .init = 77, .size = 2, .comm_rank = 1, .world_size = 4, .age_ms = (uint32_t)(1000 * number) } });
+			    (struct rw_message){ .init = { .init = 77, .size = 2, .comm_rank = 1, .world_size = 4, .age_ms = (uint32_t)(1000 * (number - 9)) } });
 	cr_assert_eq(job_half_take(played->judge, &here, sizeof(here.header) + here.header.count * RW_MESSAGE_SIZE, ns((double)number), NULL), 0);
 	cr_assert_eq(job_half_take(played->judge, &there, sizeof(there.header) + there.header.count * RW_MESSAGE_SIZE, ns((double)number), NULL), 0);
 	job_half_tick(played->judge, ns((double)number));
+}
+
+static void count_doing(void *argument, const struct analysis_rank_view *row)
+{
+	int *count = argument;
+
+	count[row->doing]++;
+	if (row->doing == ANALYSIS_DOING_INIT)
+		cr_expect_eq(row->since_ns, ns(9));
+}
+
+Test(births, the_view_of_all_hosts_shows_who_is_in_an_init)
+{
+	struct play played = { .judge = NULL };
+	struct job_view view;
+	int count[ANALYSIS_DOING_WORKS + 1] = { 0 };
+
+	played.judge = job_half_new("j", note, &played);
+	job_half_keep_course(played.judge);
+	for (uint64_t number = 10; number < 12; number++)
+		tell(&played, number, true);
+	job_half_look(played.judge, &view);
+	job_view_ranks(&view, count_doing, count);
+	cr_expect_eq(count[ANALYSIS_DOING_INIT], 1);
+	job_half_free(played.judge);
 }
 
 Test(births, who_waits_in_an_init_does_not_hang_where_it_is_missing_in_an_operation)

@@ -2,7 +2,8 @@
 /*
  * crossed RANKS WHAT DIRECTORY: ranks that after some steps wait for each other in a circle, for ever. Each claims a host of its own,
  * host-0, host-1 …, and its black box lies in DIRECTORY/host-0 … WHAT: "opposite", rank 0 uses two communicators in one order, all
- * others in the other one; "sends", each rank sends to the next one, and receives only behind that. An ordinary NCCL program.
+ * others in the other one; "sends", each rank sends to the next one, and receives only behind that; "without", rank 1 is another program, which
+ * does not come to the first communicator. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -132,8 +133,9 @@ int main(int argc, char **argv)
 		return 2;
 	int ranks = atoi(argv[1]);
 	setenv("WORLD_SIZE", argv[1], 1);
+	bool without = strcmp(argv[2], "without") == 0;
 	for (int i = 0; i < ranks; i++)
-		if (fork() == 0) {
+		if (!(without && i == 1) && fork() == 0) {
 			claim_host(i, argv[3]);
 			be_rank(board, (struct rank){ .number = i, .ranks = ranks }, strcmp(argv[2], "sends") == 0);
 		}

@@ -88,6 +88,32 @@ Test(excursion, a_rank_that_was_later_in_most_steps_than_now_has_not_jumped_but_
 	cr_expect_not(is_proven_of(&course));
 }
 
+/* Late in the last six steps of 60, and by `ms` in the step before. */
+static double begins(uint32_t rank, uint64_t step, double ms)
+{
+	return rank != LATE ? 0 : step > 54 ? 400 : step == 54 ? ms : 0;
+}
+
+/* The same, in the two steps before. */
+static double grows(uint32_t rank, uint64_t step, double ms)
+{
+	return step == 53 && rank == LATE ? ms : begins(rank, step, ms);
+}
+
+Test(excursion, a_lateness_of_a_few_steps_begins_at_once)
+{
+	struct course course = { .ranks = 8, .steps = 60, .step_ms = 1500, .late_ms = begins };
+
+	cr_expect(is_proven_of(&course));
+	course.ms = 99;
+	cr_expect(is_proven_of(&course), "in the middle of a step");
+	course.ms = 100;
+	cr_expect_not(is_proven_of(&course), "the step before was a quarter as late");
+	course.late_ms = grows;
+	course.ms = 99;
+	cr_expect_not(is_proven_of(&course), "no rank was as late as in the two steps before");
+}
+
 /* Noise that is the same in nine steps, after one, two and four others; after eight only one pair of steps could be compared. */
 Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
 {
@@ -96,6 +122,8 @@ Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
 	const struct stragglers stragglers = { .suspects = suspects, .suspect_count = 2, .first_step = 1 };
 
 	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9);
+	suspects[1].excursions.pairs[2] = suspects[1].excursions.products[2] = 4;
+	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9, "all that is left is as much as chance would leave of four");
 	suspects[1].excursions.pairs[3] = 0;
 	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4), 1e-9, "which is more than the job has steps");
 }

@@ -517,6 +517,7 @@ Test(inits, who_is_missing_in_a_part_of_the_world_follows_from_the_places_of_the
 		{ "distances that differ are none", -1, { { 0, 7, 4, 0 }, { 1, 7, 4, 1 }, { 4, 7, 4, 3 } } },
 		{ "one place shows no order", -1, { { 0, 7, 2, 0 } } },
 		{ "another order", -1, { { 7, 7, 4, 0 }, { 6, 7, 4, 1 }, { 4, 7, 4, 3 } } },
+		{ "too few ranks behind them", -1, { { 1, 7, 6, 0 }, { 3, 7, 6, 1 }, { 5, 7, 6, 2 } } },
 		{ "too few ranks between them", -1, { { 4, 7, 4, 0 }, { 5, 7, 4, 2 }, { 6, 7, 4, 3 } } },
 		{ "more are missing than have come", -1, { { 0, 7, 8, 0 }, { 1, 7, 8, 1 }, { 2, 7, 8, 2 } } },
 		{ "two that say they are the same", -1, { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 4, 2 } } },

@@ -183,6 +183,31 @@ static void play_even(unsigned int number)
 	even_play(&job, &result);
 }
 
+static void ignore(void *argument, const struct rw_finding *finding)
+{
+	(void)argument, (void)finding;
+}
+
+/* Two of four ranks wait in the init of another communicator than the other two: a circle. */
+static void play_inits(unsigned int number)
+{
+	static const int32_t ids[] = { 7, 8, 7, 8 };
+	struct analysis *analysis = analysis_new(false, ignore, NULL);
+
+	cr_assert_not_null(analysis);
+	for (int32_t rank = 0; rank < 4; rank++) {
+		struct rw_box_header box = { .world_rank = rank, .world_size = 4, .host = "a", .job = "test" };
+		struct analysis_process process = { .id = (analysis_process_id)rank + 1, .pid = 100 + rank, .box = &box };
+		struct rw_init init = { .since_ns = 1000000000, .id = (uint64_t)ids[rank], .nranks = 4, .rank = rank };
+
+		analysis_add_process(analysis, &process);
+		analysis_set_init(analysis, process.id, &init);
+	}
+	for (uint64_t at = 1; at <= 20 + number; at++)
+		analysis_tick(analysis, at * 1000000000);
+	analysis_free(analysis);
+}
+
 static void expect_given_back(void play_one(unsigned int number), unsigned int number)
 {
 	long before = counted_memory.blocks;
@@ -242,6 +267,11 @@ Test(memory, that_is_refused_where_communicators_come_and_go)
 Test(memory, that_is_refused_where_more_is_seen_than_the_job)
 {
 	refuse_each(play_around, 3);
+}
+
+Test(memory, that_is_refused_where_ranks_wait_in_inits)
+{
+	refuse_each(play_inits, 1);
 }
 
 Test(memory, that_is_refused_where_values_are_followed)

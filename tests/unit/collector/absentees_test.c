@@ -287,6 +287,23 @@ Test(absentees, what_the_plugins_thread_does_is_no_progress)
 	cr_expect_eq(look(18), ANALYSIS_ABSENT_IDLE);
 }
 
+/* In system calls, too. */
+Test(absentees, a_process_that_computes_gets_on)
+{
+	static const char *const times[] = { "205 6", "205 206", "405 406" };
+	char text[96];
+
+	add_process(3, 4, 'S');
+	look(10);
+	cr_expect_eq(look(12), ANALYSIS_ABSENT_IDLE);
+	for (int i = 0; i < 3; i++) {
+		int size = snprintf(text, sizeof(text), "103 (a) S 1 1 1 0 -1 0 0 0 0 0 %s 0", times[i]);
+		write_file(103, "stat", text, (size_t)size);
+		cr_expect_eq(look(14 + 2 * i), ANALYSIS_ABSENT_BUSY, "%s", times[i]);
+	}
+	cr_expect_eq(look(20), ANALYSIS_ABSENT_IDLE);
+}
+
 Test(absentees, the_environment_of_another_users_process_is_not_read)
 {
 	char path[96];
@@ -305,6 +322,28 @@ Test(absentees, the_environment_of_another_users_process_is_not_read)
 	cr_expect_eq(look(14), ANALYSIS_ABSENT_UNKNOWN, "root's file is read with the owner's rights, not with root's");
 	cr_assert_eq(chown(path, 4242, 4242), 0);
 	cr_expect_neq(look(16), ANALYSIS_ABSENT_UNKNOWN);
+}
+
+/* Whoever was looked at is not any more, and a look that is under way is waited for. */
+Test(absentees, the_end_leaves_nothing_behind)
+{
+	struct watched watched = { 0 };
+	pid_t child = begin_real_process();
+	uv_loop_t loop;
+
+	absentees.watch = watch;
+	absentees.unwatch = unwatch;
+	absentees.argument = &watched;
+	look(10);
+	look(12);
+	cr_expect_eq(watched.begun, 1);
+	uv_loop_init(&loop);
+	absentees.loop = &loop;
+	absentees_look(&absentees, 14 * SECOND);
+	cr_expect(absentees_close(&absentees));
+	cr_expect_eq(watched.ended, 1);
+	cr_expect_eq(uv_loop_close(&loop), 0);
+	end_process(child);
 }
 
 Test(absentees, nobody_is_looked_at_before_a_box_says_whose_the_job_is)

@@ -370,6 +370,15 @@ static bool is_fading(const struct suspect *suspect, uint32_t length, uint64_t l
 	return later * 2 > length;
 }
 
+/* Half as steadily suffices over twice as many steps, if it stays near one value and others did not: noise that lasts fades in these. */
+static bool is_steadier_than_noise(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	double steady = steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART);
+	bool longer = length >= EXCURSION_LONG && !comparison->chosen.alone;
+
+	return steady >= EXCURSION_STEADY || (longer && steady >= EXCURSION_STEADY_LONG && !wanders(comparison->suspect, length));
+}
+
 /* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by such changes. */
 static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
@@ -379,7 +388,7 @@ static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t 
 	return length >= EXCURSION_STEADY_STEPS && !is_fading(suspect, length, least_ns) &&
 	       suspect->step + 1 >= comparison->peers->stragglers->first_step + length + EXCURSION_OWN_PAST &&
 	       begins_with_a_jump(comparison, length, least_ns) &&
-	       steadiness(suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY &&
+	       is_steadier_than_noise(comparison, length, least_ns) &&
 	       (double)least_ns + hidden >= EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden);
 }
 
@@ -441,7 +450,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	if (!choose(comparison, steps, least_ns))
 		return comparison->chosen.alone && is_beyond_own_past(comparison, steps, least_ns);
 	if (comparison->chosen.units < 2 && (steps < EXCURSION_ONE_STEPS || !is_steady(suspect, steps, least_ns)))
-		return false;
+		return is_beyond_own_past(comparison, steps, least_ns);
 	double beyond_ns = (double)beyond_usual_ns(comparison, steps, least_ns);
 	comparison->stands = least_ns >= EXCURSION_STANDS * comparison->peers->step_ns;
 	if (has_jumped(comparison, steps, least_ns) || is_steadily_late(comparison, steps, least_ns, beyond_ns))

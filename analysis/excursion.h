@@ -20,6 +20,7 @@ enum {
 	EXCURSION_SEEN = 300,    /* excursions that have nothing to do with each other: so many show what is usual */
 	EXCURSION_ONE_STEPS = 24, /* with one other rank, or host, it takes so many, … */
 	EXCURSION_STEADY = 16,    /* … and so many times what the lateness changes by from step to step */
+	EXCURSION_STEADY_LONG = 8, /* … over EXCURSION_LONG steps, of one that has jumped and does not wander */
 	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
 	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
 	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */

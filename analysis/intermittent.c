@@ -343,8 +343,23 @@ static bool is_far(const struct latest *latest, const struct stragglers *straggl
 	return true;
 }
 
+/* Are most ranks of its host half as late? Then it is the host that was late, and which of its ranks is the latest they differ by for good. */
+static bool is_late_with_its_host(const struct latest *latest, const struct stragglers *stragglers)
+{
+	uint32_t mates = 0, as_late = 0;
+
+	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
+		const struct suspect *mate = &stragglers->suspects[i];
+		if (i == latest->rank || mate->host != stragglers->suspects[latest->rank].host || mate->decided_ns)
+			continue;
+		mates++;
+		as_late += suspect_blame(mate, latest->step).late_ns * 2 >= latest->late_ns;
+	}
+	return as_late * 2 > mates;
+}
+
 /* Does it tell anything that this one was the latest of its group? */
-static bool tells(struct latest *latest, const struct stragglers *stragglers, uint64_t step_ns)
+static bool tells(struct latest *latest, const struct stragglers *stragglers, uint32_t hosts, uint64_t step_ns)
 {
 	if (latest->count < 2 || latest->rank == JOB_NONE || latest->late_ns < latest->limit_ns)
 		return false;
@@ -353,6 +368,8 @@ static bool tells(struct latest *latest, const struct stragglers *stragglers, ui
 		return false;
 	/* Who of two is the latest their usual difference may decide: that tells nothing. */
 	if (excursions_beyond_tolerance(latest->late_ns, step_ns / 2) < latest->second_ns)
+		return false;
+	if (hosts > 1 && is_late_with_its_host(latest, stragglers))
 		return false;
 	latest->pause = pause_after(stragglers, &stragglers->suspects[latest->rank]);
 	return true;
@@ -371,7 +388,7 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 		if (stragglers->suspects[i].intermittent->decided)
 			follow(&stragglers->suspects[i], step);
 	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++)
-		if (!tells(&latest[i], stragglers, step_ns) || (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))
+		if (!tells(&latest[i], stragglers, job->host_count, step_ns) || (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))
 			latest[i].rank = JOB_NONE;
 	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
 		const struct latest *own = &latest[circle_of(latest, stragglers, job, &stragglers->suspects[i])];

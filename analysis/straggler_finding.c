@@ -278,7 +278,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		suspect->candidate_ns = now_ns;
 	suspect_its_host(analysis, rank);
 	uint32_t count = choose_ranks(analysis, rank, ranks);
-	if ((suspect->clean && !suspect->intermittent->decided) || (count > 1 && ranks[0] != rank))
+	if ((suspect->clean && suspect->open && !suspect->intermittent->decided) || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
 	if (suspect->intermittent->decided && suspect->intermittent->times < INTERMITTENT_TIMES)
 		return; /* steps were numbered anew: its pattern is not known again yet */

@@ -239,16 +239,31 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 }
 
 /* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as a rank that has one
- * other to be compared with. Who is late evenly was compared with the other stages, too: then it must not wander, as noise that lasts does, or not by
- * much. */
-static bool is_late_of_two(const struct sums *sums, uint32_t rank, uint64_t number)
+ * other to be compared with. */
+static bool is_steady_of_two(const struct sums *sums, const struct suspect *suspect, uint64_t number)
 {
-	const struct suspect *suspect = &sums->watched.suspects[rank];
 	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);
 
-	if (sums->ranks[rank].even)
-		return !wanders(suspect, EXCURSION_ONE_STEPS) || steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, EXCURSION_STEADY_PART) >= SUMS_STEADY;
 	return level_ns >= limit_ns(sums) && steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, 0.5) >= EXCURSION_STEADY;
+}
+
+/* Who is late evenly was compared with the other stages, too: then it must not wander, as noise that lasts does, or not by much. */
+static bool is_no_noise_of_two(const struct sums *sums, const struct suspect *suspect, uint64_t number)
+{
+	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);
+
+	return !wanders(suspect, EXCURSION_ONE_STEPS) || steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, EXCURSION_STEADY_PART) >= SUMS_STEADY;
+}
+
+/* By one of the two tests; notes which. */
+static bool is_proven(struct sums *sums, struct peers *peers, uint32_t rank, uint64_t number)
+{
+	const struct suspect *suspect = &sums->watched.suspects[rank];
+	bool of_two = sums->ranks[rank].of_two;
+	bool beyond = excursion_is_proven(peers, suspect, limit_ns(sums)) && (!of_two || is_steady_of_two(sums, suspect, number));
+
+	sums->ranks[rank].even = !beyond;
+	return beyond || (is_late_evenly(sums, rank, number) && (!of_two || is_no_noise_of_two(sums, suspect, number)));
 }
 
 /* Named, acquitted, or neither. */
@@ -269,9 +284,7 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	}
 	if (suspect->step != number || late_ns < LATENESS_NOISE_NS)
 		return;
-	sums->ranks[rank].even = !excursion_is_proven(peers, suspect, limit_ns(sums));
-	if ((sums->ranks[rank].even && !is_late_evenly(sums, rank, number)) ||
-	    (sums->ranks[rank].of_two && !is_late_of_two(sums, rank, number)))
+	if (!is_proven(sums, peers, rank, number))
 		return;
 	suspect_decide(suspect, (number + 1) * sums->window_ns);
 	suspect->open = true;

@@ -31,12 +31,14 @@ static enum suite_verdict play(unsigned seed, char *what, size_t room, struct su
  * little at each operation, which single ones cannot prove. 3000067, 3000377, 3001252: now and then in a pipeline of two replicas.
  * 3000845, 3001145: the same beside noise that lasts. 3001457: by turns. 3000658, 3001240: another call than the other one of two.
  * 3000260: slow transfers. 5000186, 5000764, 5000845, 5001550: late at once and steadily, beside single latenesses of others that were larger.
- * 3000035, 3001037, 5001829: the same of a host. 3000143, 5000357, 5001862: by little, and evenly. */
+ * 3000035, 3001037, 5001829: the same of a host. 3000143, 5000357, 5001862: by little, and evenly. 97001357, 99000268: for ten steps, which are over
+ * when they prove it; the former one of two replicas. 99000155: late at once, and half as steadily for twice as long. */
 Test(suite, what_was_mended_stays_so, .timeout = 240)
 {
 	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010, 910061, 910360, 910736, 1200571, 3000067, 3000260,
 					   3000313, 3000377, 3000616, 3000658, 3000845, 3000860, 3001145, 3001240, 3001252, 3001457,
-					   3000035, 3000143, 3001037, 5000186, 5000357, 5000764, 5000845, 5001550, 5001829, 5001862 };
+					   3000035, 3000143, 3001037, 5000186, 5000357, 5000764, 5000845, 5001550, 5001829, 5001862,
+					   97001357, 99000268, 99000155 };
 	struct suite_result result;
 	char what[512];
 
@@ -55,13 +57,14 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
  * before the others had shown that their noise does not last. 62000457: what the others may differ by was counted of this rank only. 62001930,
  * 62002845, 62002866, 62002935: noise that lasts, as large for 24 steps and not constant. 63000012: one of two replicas, evenly by little.
  * 64000038: a pipeline's first steps, in which nobody is seen to be late, because what the ranks usually do is not known yet, counted as
- * steps in which this rank and all others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long. */
+ * steps in which this rank and all others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long.
+ * 101002323: a whole host now and then, of whose ranks the same one is always the latest by a little. */
 Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 {
 	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210, 3000135, 3000201, 3001059, 3001233,
 						   3000843, 3001173, 5000232, 5001642, 5001975, 5002080, 3000078, 9500751,
 						   61000203, 61001646, 62000457, 62001930, 62002845, 62002866, 62002935,
-						   63000012, 64000038, 98001147 };
+						   63000012, 64000038, 98001147, 101002323 };
 	struct suite_result result;
 	char what[512];
 
@@ -75,12 +78,12 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
  * longer than the windows of the sums. 62001659, 62001839: noise that lasts, as in healthy jobs. 71000048: works with a rank that stalls for
  * 5 s in one step of 20, which was not judged in all windows and so was not compared with. 96000919: the whole host of a rank that was late
  * again, after too few steps to say what the others of its host were late by. 97000837: the whole host of a rank whose own GPU was held back.
- * 97001126: three steps, each later than the one before. */
+ * 97001126: three steps, each later than the one before. 103000748: noise that lasts, in the first windows. */
 Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 {
 	static const unsigned faulty[] = { 3000010, 3000089, 3000842, 3000929, 5001209, 5002130, 5002546, 5002667, 431, 3001135,
 					  61000318, 61001842, 62001659, 62001839, 71000048, 96000919,
-					  97000837, 97001126 };
+					  97000837, 97001126, 103000748 };
 	struct suite_result result;
 	char what[512];
 

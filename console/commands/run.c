@@ -223,13 +223,20 @@ static void put_finding(struct run *run, const json_t *finding)
 	free(line);
 }
 
-/* What one that has ended said is not the end: it was started anew, or this is another. */
+static json_int_t ranks_seen(const json_t *message)
+{
+	return json_integer_value(json_object_get(json_object_get(message, "summary"), "ranks_seen"));
+}
+
+/* What one that has ended said is not the end: it was started anew, or this is another. One that saw no rank has said nothing that another did not. */
 static void on_hello(struct run *run, const json_t *hello)
 {
-	if (run->summary) {
+	if (run->summary && (!run->earlier || ranks_seen(run->summary))) {
 		json_decref(run->earlier);
 		run->earlier = run->summary;
 		run->earlier_ns = clock_monotonic_ns();
+	} else {
+		json_decref(run->summary);
 	}
 	run->summary = NULL;
 	mute(run, false);
@@ -335,8 +342,10 @@ static void take_leave(struct run *run)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + SUMMARY_MS * UINT64_C(1000000);
 
-	if (!run->supervisor.joined || collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}"))
+	if (!run->supervisor.joined)
 		return;
+	/* One that is ended at the same time, as by a scheduler that cancels the job, hears us no more; its last words are read all the same. */
+	collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}");
 	while (!run->summary && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < deadline_ns)
 		turn(run);
 	if (is_last(run) && !run->place_known)
@@ -353,11 +362,6 @@ static void await_collector(struct run *run)
 		return;
 	while (run->supervisor.pid && clock_monotonic_ns() < deadline_ns)
 		turn(run);
-}
-
-static json_int_t ranks_seen(const json_t *message)
-{
-	return json_integer_value(json_object_get(json_object_get(message, "summary"), "ranks_seen"));
 }
 
 /* Who ends a job may end its collector first. One that is started then may find no rank any more, but the first one has told what there was to see. */

@@ -31,7 +31,7 @@ class Collector:
         self.path, self.server = path, socket.socket(socket.AF_UNIX)
         self.server.bind(str(path))
         self.server.listen(4)
-        self.said = threading.Event()
+        self.said, self.over = threading.Event(), threading.Event()
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
@@ -56,12 +56,16 @@ def starts(text):
     return [line for line in text.splitlines() if "watching 2 ranks" in line]
 
 
+def path_of(play):
+    """Where a launcher looks for the collector of its job."""
+    directory = pathlib.Path("/run/rankwatch") if stage.ROOT else play.runtime
+    directory.mkdir(mode=0o755, exist_ok=True)
+    return directory / (f"{play.dir.name}.socket" if stage.ROOT else f"rankwatch-{play.dir.name}.sock")
+
+
 def told(failures, what, words, expected):
     with stage.Stage() as play:
-        directory = pathlib.Path("/run/rankwatch") if stage.ROOT else play.runtime
-        directory.mkdir(mode=0o755, exist_ok=True)
-        job = play.dir.name
-        collector = Collector(directory / (f"{job}.socket" if stage.ROOT else f"rankwatch-{job}.sock"), job, words)
+        collector = Collector(path_of(play), play.dir.name, words)
         try:
             # The job ends when the launcher has heard all words.
             launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", 'while [ ! -e "$0" ]; do sleep .1; done', play.dir / "over",
@@ -72,6 +76,39 @@ def told(failures, what, words, expected):
             text = launcher.err.text()
             failures.check(heard and len(starts(text)) == expected, f"{what} says it {expected} time(s): {starts(text)}")
             failures.check(all("come here" in line or "findings" not in line for line in starts(text)), "and that findings come here")
+        finally:
+            collector.close()
+
+
+class EndingCollector(Collector):
+    """It hears the launcher no more when that has joined, as one that is ending, and has its last words yet to say."""
+
+    def serve(self):
+        client, _ = self.server.accept()
+        client.sendall(b"".join(json.dumps(line).encode() + b"\n" for line in self.lines))
+        client.recv(1000)
+        client.shutdown(socket.SHUT_RD)
+        self.said.set()
+        self.over.wait(30)
+        client.sendall(json.dumps({"summary": {"last": True, "ranks_seen": 2, "ranks_total": 2}}).encode() + b"\n")
+        client.close()
+
+
+def ended_together(failures):
+    """A scheduler that cancels a job ends its collector at the same time: what that says last is told, also when it hears nothing any more."""
+    with stage.Stage() as play:
+        collector = EndingCollector(path_of(play), play.dir.name, [HEARD, SIGHT])
+        try:
+            launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", 'while [ ! -e "$0" ]; do sleep .1; done; exit 3', play.dir / "over",
+                                  RANKWATCH_DIR=None)
+            heard = collector.said.wait(30)
+            (play.dir / "over").touch()
+            # A launcher that did not wait for the last words would have ended by then.
+            stage.wait_until(lambda: launcher.popen.poll() is not None, 1)
+            collector.over.set()
+            launcher.wait(30)
+            text = launcher.err.text()
+            failures.check(heard and "2 of 2 ranks" in text, f"the last words of a collector that is ended with the job: {text}")
         finally:
             collector.close()
 
@@ -95,6 +132,7 @@ def main():
     failures = stage.Failures()
     for what, words, expected in WORDS:
         told(failures, what, words, expected)
+    ended_together(failures)
     of_one_job(failures)
     failures.end()
 

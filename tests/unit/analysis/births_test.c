@@ -318,7 +318,7 @@ static void expect_named(const struct play *play, enum rw_kind kind, const char 
 	cr_expect_eq(play->told.confidence, RW_LIKELY, "%s", what);
 	cr_expect_eq(play->told.severity, RW_CRITICAL, "%s", what);
 	cr_expect_eq(play->told.phase, RW_PHASE_INIT, "%s", what);
-	cr_expect_eq(play->told.waiting, plan->size - 1, "%s", what);
+	cr_expect_eq(play->told.waiting, (size_t)plan->size - 1, "%s", what);
 	cr_expect_str_eq(play->told.host, host, "%s", what);
 	cr_expect_eq(play->by_hosts, 0, "%s: no host could know it", what);
 }

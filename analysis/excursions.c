@@ -124,7 +124,7 @@ static void halve(struct excursions *own)
 
 void excursions_note(struct stragglers *stragglers, uint64_t step)
 {
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL);
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];

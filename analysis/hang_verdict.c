@@ -9,7 +9,7 @@
 
 uint64_t hang_verdict_after(const struct analysis *analysis)
 {
-	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, PACE_USUAL);
 	if (!step_ns)
 		return HANG_AFTER_UNKNOWN_NS;
 	uint64_t after_ns = HANG_STEPS * step_ns;

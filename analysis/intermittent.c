@@ -379,7 +379,7 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
 	const struct job *job = &analysis->job;
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL);
 	if (!step_ns)
 		return;
 	struct latest *latest = find_latest(stragglers, job, step, suspect_limit_ns(step_ns));

@@ -54,7 +54,7 @@ struct peers peers_in(const struct stragglers *stragglers, uint64_t step)
 {
 	return (struct peers){ .stragglers = stragglers,
 			       .step = step,
-			       .step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE) };
+			       .step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL) };
 }
 
 static void free_standing(struct standing *standing)

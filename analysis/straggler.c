@@ -194,7 +194,7 @@ static bool is_clean(const struct suspect *suspect, uint64_t step, uint64_t limi
 /* A step has ended: five clean ones in a row acquit. */
 static void end_step(struct stragglers *stragglers, uint64_t ended)
 {
-	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, STRAGGLER_PACE));
+	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, PACE_USUAL));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
 		struct suspect *suspect = &stragglers->suspects[i];
 		if ((!suspect->decided_ns && !suspect->striking_ns) || suspect->intermittent->decided)
@@ -240,7 +240,7 @@ static bool is_clock(const struct stragglers *stragglers, const struct process *
 		return true;
 	/* The count alone does not show it: where a process reports only a part of the calls, what repeats there is shorter than a step,
 	 * and it counts faster than a clock whose steps go on. */
-	uint64_t step_ns = pace_step_ns(&stragglers->pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL);
 
 	return step > stragglers->newest_step + STEPS_BEHIND && start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;
 }

@@ -10,7 +10,6 @@
 #include "analysis/suspect.h"
 
 enum {
-	STRAGGLER_PACE = PACE_USUAL, /* steps whose median is the usual step time */
 	STRAGGLER_HISTORY_MIN = 5, /* fewest instances that are a history of a pipelined rank */
 	STRAGGLER_CLEAN = 5,       /* steps in a row that close the finding */
 	STRAGGLER_OWN_WORK = 8,    /* instances at a place whose work is a pipelined rank's own history … */

@@ -181,7 +181,7 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	if (!record)
 		return NULL;
 	struct rw_finding *finding = &record->finding;
-	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, PACE_USUAL);
 	double all_ns = (double)recent->count * (double)sums->window_ns;
 	record->subject = count > 1 ? host_subject | process->host : ranks[0];
 	finding->severity = RW_WARNING;
@@ -359,7 +359,7 @@ void sums_tick(struct analysis *analysis, uint64_t now_ns)
 	struct sums *sums = &analysis->sums;
 	uint32_t *ranks = NULL;
 
-	fit_windows(sums, pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE));
+	fit_windows(sums, pace_step_ns(&analysis->stragglers.pace, PACE_USUAL));
 	leave_out_long_steps(sums, pace_step_ns(&analysis->stragglers.pace, SUMS_LATEST));
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		struct suspect *suspect = &sums->watched.suspects[i];

@@ -332,7 +332,7 @@ static void close_finding(struct analysis *analysis, struct transfer *transfer, 
 
 void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 {
-	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, STRAGGLER_PACE);
+	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, PACE_USUAL);
 	for (uint32_t i = 0; i < analysis->transfers.count && step_ns; i++) {
 		struct transfer *transfer = analysis->transfers.items[i];
 		bool new_step = transfer && transfer->judged + 1 < transfer->newest;

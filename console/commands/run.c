@@ -228,7 +228,8 @@ static json_int_t ranks_seen(const json_t *message)
 	return json_integer_value(json_object_get(json_object_get(message, "summary"), "ranks_seen"));
 }
 
-/* What one that has ended said is not the end: it was started anew, or this is another. One that saw no rank has said nothing that another did not. */
+/* The summary of a collector that has ended is not the last one: it was started anew, or this is another. It is kept, but one of a collector that saw no
+ * rank does not replace an earlier one. */
 static void on_hello(struct run *run, const json_t *hello)
 {
 	if (run->summary && (!run->earlier || ranks_seen(run->summary))) {
@@ -344,7 +345,7 @@ static void take_leave(struct run *run)
 
 	if (!run->supervisor.joined)
 		return;
-	/* One that is ended at the same time, as by a scheduler that cancels the job, hears us no more; its last words are read all the same. */
+	/* Where a scheduler that cancels the job has ended the collector, too, this fails. Its summary is read all the same: it may have come already. */
 	collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}");
 	while (!run->summary && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < deadline_ns)
 		turn(run);

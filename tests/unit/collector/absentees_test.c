@@ -197,14 +197,20 @@ static void end_process(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
+/* Who is looked at is noted there. */
+static pid_t begin_watched_process(struct watched *watched)
+{
+	absentees.watch = watch;
+	absentees.unwatch = unwatch;
+	absentees.argument = watched;
+	return begin_real_process();
+}
+
 Test(absentees, the_threads_of_an_idle_process_are_looked_at_until_it_has_a_box)
 {
 	struct watched watched = { 0 };
-	pid_t child = begin_real_process();
+	pid_t child = begin_watched_process(&watched);
 
-	absentees.watch = watch;
-	absentees.unwatch = unwatch;
-	absentees.argument = &watched;
 	cr_expect_eq(look(10), ANALYSIS_ABSENT_BUSY);
 	cr_expect_eq(watched.begun, 0, "it may get on");
 	for (int second = 12; second < 20; second += 2)
@@ -229,11 +235,8 @@ Test(absentees, the_threads_of_an_idle_process_are_looked_at_until_it_has_a_box)
 Test(absentees, nobody_looks_at_a_process_that_gets_on_or_for_which_nobody_waits)
 {
 	struct watched watched = { 0 };
-	pid_t child = begin_real_process();
+	pid_t child = begin_watched_process(&watched);
 
-	absentees.watch = watch;
-	absentees.unwatch = unwatch;
-	absentees.argument = &watched;
 	look(10);
 	look(12);
 	cr_expect_eq(watched.begun, 1);
@@ -328,12 +331,9 @@ Test(absentees, the_environment_of_another_users_process_is_not_read)
 Test(absentees, the_end_leaves_nothing_behind)
 {
 	struct watched watched = { 0 };
-	pid_t child = begin_real_process();
+	pid_t child = begin_watched_process(&watched);
 	uv_loop_t loop;
 
-	absentees.watch = watch;
-	absentees.unwatch = unwatch;
-	absentees.argument = &watched;
 	look(10);
 	look(12);
 	cr_expect_eq(watched.begun, 1);

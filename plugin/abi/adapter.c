@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/abi/adapter.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include <rankwatch/operation.h>
@@ -8,6 +9,7 @@
 #include "plugin/recording/handle.h"
 
 static pid_t own_pid; /* getpid() would enter the kernel */
+static _Atomic bool asked_for_kernels;
 
 int adapter_init(const struct communicator_init *communicator, profiler_log *log, adapter_masks masks,
 		 void **context, int *mask)
@@ -16,6 +18,10 @@ int adapter_init(const struct communicator_init *communicator, profiler_log *log
 
 	__atomic_store_n(&own_pid, getpid(), __ATOMIC_RELAXED);
 	chain_init(communicator, log, masks[wish], context, mask);
+	if (wish == INIT_OPERATIONS_AND_KERNELS)
+		atomic_store(&asked_for_kernels, true);
+	else if (wish == INIT_OPERATIONS && atomic_exchange(&asked_for_kernels, false))
+		chain_withdraw(masks[INIT_OPERATIONS_AND_KERNELS] & ~masks[INIT_OPERATIONS], mask);
 	return PROFILER_SUCCESS;
 }
 

@@ -167,6 +167,16 @@ void chain_init(const struct communicator_init *communicator, profiler_log *log,
 	__atomic_fetch_or(mask, wanted_mask(), __ATOMIC_RELAXED);
 }
 
+void chain_withdraw(int bits, int *mask)
+{
+	if (!chain_is_on()) {
+		__atomic_fetch_and(mask, ~bits, __ATOMIC_RELAXED);
+		return;
+	}
+	atomic_fetch_and(&chain.bits, ~bits);
+	__atomic_store_n(mask, wanted_mask(), __ATOMIC_RELAXED);
+}
+
 /* What NCCL keeps, taken apart. A pointer that is no number of ours is the other's own. */
 static struct pair open_pair(const void *kept)
 {

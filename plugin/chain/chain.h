@@ -32,6 +32,8 @@ static inline bool chain_is_on(void)
  * *context becomes what NCCL is to keep for both, and *mask theirs and ours. */
 void chain_init(const struct communicator_init *communicator, profiler_log *log, int bits, void **context,
 		int *mask);
+/* We do not want these bits of chain_init() any more. Where the other plugin does, NCCL goes on. */
+void chain_withdraw(int bits, int *mask);
 void chain_finalize(void *context);
 
 /* Bits that we want beside those of chain_init(), for now. The drain. */

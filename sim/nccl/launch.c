@@ -88,6 +88,8 @@ static ncclResult_t launch_kernel(struct plan *plan)
 void launch_hand_to_proxy(struct plan *plan)
 {
 	work_count_hand_over(plan);
+	if (plan->channel_events)
+		proxy_need_queue(&plan->comm->proxy);
 	struct posting posting = { .ops = plan->channel_events ? channel_ops_of(plan) : NULL };
 	ncclResult_t result = network_plan(plan, &posting.transfers);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "channel_op.h"
@@ -12,8 +13,31 @@
 #include "network.h"
 #include "profiler.h"
 #include "pxn.h"
+#include "release.h"
 
 #define APPEND_BATCHES 17 /* that NCCL takes before it looks at what runs again */
+
+/* sizeof(struct ncclProxyOpsPool), src/include/proxy.h of 2.28.9, but for its last few hundred bytes. */
+enum { QUEUE_BYTES = 2048 * 72 * 240 };
+
+/* A tmpfs without a size has no limit and says 0 of everything. */
+static bool queue_fits(void)
+{
+	struct statfs system;
+
+	return !statfs("/dev/shm", &system) && (!system.f_blocks || system.f_bavail * (uint64_t)system.f_bsize >= QUEUE_BYTES);
+}
+
+void proxy_need_queue(struct proxy *proxy)
+{
+	if (release()->channel_thread || atomic_load(&proxy->has_queue))
+		return;
+	if (!queue_fits()) {
+		log_warn("Error: failed to extend /dev/shm/nccl-XXXXXX to %d bytes, error: No space left on device (28)", QUEUE_BYTES);
+		raise(SIGSEGV);
+	}
+	atomic_store(&proxy->has_queue, true);
+}
 
 static bool is_active(const struct proxy *proxy)
 {

@@ -209,6 +209,7 @@ static const struct release releases[] = {
 	  .counts_unheard = true,
 	  .channel_times = true,
 	  .counts_each_run = true,
+	  .channel_thread = true,
 	  .broadcast_task = true,
 	  .clears_handles = true,
 	  .says_mask = true,

@@ -64,6 +64,7 @@ struct release {
 	bool counts_proxy_steps; /* ProxyOp has states 0 to 7 with the steps so far; else InProgress, once */
 	bool channel_times;      /* KernelCh has the GPU's times */
 	bool counts_each_run;    /* of a kernel, so that its KernelCh events have its own times: work_count.h */
+	bool channel_thread;     /* KernelCh comes without the proxy's queue in shared memory: proxy_need_queue() */
 	bool broadcast_task;     /* Broadcast has CollApi only, unless NCCL_ALLGATHERV_ENABLE=0 */
 	bool clears_handles;     /* of Group, Coll and P2p when they stop; else a replay has the last one's */
 	bool says_mask;          /* logs the mask after init */

@@ -379,6 +379,32 @@ Test(chain, kernel_events_reach_both)
 	cr_expect_eq(operation(0).gpu_end_raw, TIMER + 5);
 }
 
+static void take_kernel_events_back(int mask)
+{
+	struct player another;
+
+	setenv("RANKWATCH_KERNELCH", "1", 1);
+	player_shared_memory(10000, 0);
+	choose_second(5, mask);
+	begin(5);
+	cr_expect(player.mask & PROFILER_KERNEL_CH);
+	player_init(&another, player_load(), 5, 0x5eed + 1, 0, 4);
+	player_collective(&player, "AllReduce", 1, "ncclFloat32");
+	cr_expect_eq(player.mask, another.mask);
+}
+
+Test(chain, kernel_events_are_taken_back_where_nccl_has_no_room_for_them)
+{
+	take_kernel_events_back(PROFILER_COLL);
+	cr_expect_not(player.mask & PROFILER_KERNEL_CH);
+}
+
+Test(chain, kernel_events_that_the_other_plugin_wants_stay)
+{
+	take_kernel_events_back(PROFILER_KERNEL_CH);
+	cr_expect(player.mask & PROFILER_KERNEL_CH, "as without us");
+}
+
 Test(chain, the_other_runs_where_we_do_not)
 {
 	struct player alone;

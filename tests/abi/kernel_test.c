@@ -329,3 +329,79 @@ Test(kernel, without_the_variable_kernel_events_do_nothing)
 	cr_expect_null(player_channel(&player, collective(), 0, EPOCH));
 	cr_expect_not(has_times(0));
 }
+
+/* NCCL has one mask for all communicators of a process. */
+static void init_another(void)
+{
+	void *context;
+
+	cr_assert_eq(player.v5->init(&context, 0x5eed + 1, &player.mask, "another", 1, 4, 1, NULL), PROFILER_SUCCESS);
+	cr_expect(player.mask & PROFILER_COLL, "operations are recorded all the same");
+}
+
+ParameterizedTestParameters(kernel, events_are_not_asked_for_where_nccl_would_crash_for_lack_of_shared_memory)
+{
+	static int abis[] = { 4, 5, 6 };
+
+	return cr_make_param_array(int, abis, sizeof(abis) / sizeof(*abis));
+}
+
+/* The player's four ranks are on one host: each needs 36 MiB for each communicator. */
+ParameterizedTest(int *abi, kernel, events_are_not_asked_for_where_nccl_would_crash_for_lack_of_shared_memory)
+{
+	player_shared_memory(4 * 36 - 1, 4 * 36 - 1);
+	player_directory();
+	setenv("RANKWATCH_KERNELCH", "1", 1);
+	player_init(&player, player_load(), *abi, 0x5eed, 1, 4);
+	cr_expect_not(player.mask & PROFILER_KERNEL_CH);
+	cr_expect(player.mask & PROFILER_COLL, "operations are recorded all the same");
+}
+
+Test(kernel, events_are_asked_for_where_there_is_just_enough_shared_memory)
+{
+	player_shared_memory(4 * 36, 4 * 36);
+	begin(5);
+}
+
+Test(kernel, events_are_asked_for_without_shared_memory_of_a_release_that_has_a_thread_for_them)
+{
+	player_shared_memory(0, 0);
+	begin(7);
+}
+
+/* Whether the first communicator's queues have been made, nobody knows. */
+Test(kernel, events_are_taken_back_where_another_communicator_has_no_room)
+{
+	player_shared_memory(2 * 4 * 36 - 1, 2 * 4 * 36 - 1);
+	begin(5);
+	init_another();
+	cr_expect_not(player.mask & PROFILER_KERNEL_CH);
+	player_shared_memory(10000, 10000);
+	init_another();
+	cr_expect_not(player.mask & PROFILER_KERNEL_CH, "for good");
+}
+
+Test(kernel, events_are_taken_back_where_shared_memory_is_used_up_meanwhile)
+{
+	player_shared_memory(10000, 4 * 36 - 1);
+	begin(5);
+	init_another();
+	cr_expect_not(player.mask & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, events_stay_where_another_communicator_has_room)
+{
+	player_shared_memory(2 * 4 * 36, 4 * 36);
+	begin(5);
+	init_another();
+	cr_expect(player.mask & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, a_communicator_that_has_ended_needs_no_room)
+{
+	player_shared_memory(4 * 36, 4 * 36);
+	begin(5);
+	player_finalize(&player);
+	init_another();
+	cr_expect(player.mask & PROFILER_KERNEL_CH);
+}

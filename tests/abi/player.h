@@ -77,6 +77,8 @@ void *player_collective(struct player *player, const char *function, size_t coun
 void *player_p2p(struct player *player, const char *function, size_t count, int peer);
 enum { PLAYER_CALLBACKS = 12 }; /* of player_collective(), version 5 */
 
+/* Of the room in /dev/shm the plugin learns this, in MiB: at its first question, and at later ones. */
+void player_shared_memory(long first_mib, long later_mib);
 /* A fresh directory for boxes in RANKWATCH_DIR, removed at exit; quiet start. */
 const char *player_directory(void);
 /* The only box in the directory. Exits with a message when there is not exactly one. */

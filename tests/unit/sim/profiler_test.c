@@ -2,7 +2,9 @@
 /* The profiler plugin is found, loaded and called as NCCL 2.28.9 does; the order of all calls is in sequences_test.c.
  */
 #include <dlfcn.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -241,4 +243,60 @@ Test(profiler, a_bare_name_is_completed_as_nccl_does)
 	ranks_run(1, loaded_main);
 	setenv("NCCL_PROFILER_PLUGIN", "libnccl-profiler-recording.so", 1);
 	ranks_run(1, loaded_main);
+}
+
+static bool shared_memory_is_full;
+
+int statfs(const char *path, struct statfs *system)
+{
+	int (*real)(const char *, struct statfs *) = (int (*)(const char *, struct statfs *))dlsym(RTLD_NEXT, "statfs64");
+	int result = real(path, system);
+
+	if (shared_memory_is_full && strcmp(path, "/dev/shm") == 0)
+		*system = (struct statfs){ .f_bsize = 4096, .f_blocks = 16384, .f_bavail = 8000 };
+	return result;
+}
+
+static void crash(int signal)
+{
+	(void)signal;
+	_exit(0);
+}
+
+static void crash_main(struct rank *rank)
+{
+	signal(SIGSEGV, crash);
+	NCCL(make_call(rank, ALL_REDUCE, device_alloc(COUNT * sizeof(float)), COUNT));
+	CHECK(false);
+}
+
+static void full_main(struct rank *rank)
+{
+	NCCL(make_call(rank, ALL_REDUCE, device_alloc(COUNT * sizeof(float)), COUNT));
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+static void play_full(const char *release, const char *plugin, const char *mask, rank_main *main)
+{
+	shared_memory_is_full = true;
+	setenv("SIM_NCCL_VERSION", release, 1);
+	setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
+	setenv("RECORDING_MASK", mask, 1);
+	ranks_run(2, main);
+}
+
+/* NVIDIA/nccl#2326. */
+Test(profiler, kernel_channels_crash_the_job_where_their_queue_has_no_room)
+{
+	play_full("2.30.7", RECORDING_PLUGIN_V6, "0x40", crash_main);
+}
+
+Test(profiler, without_kernel_channels_no_room_is_needed)
+{
+	play_full("2.30.7", RECORDING_PLUGIN_V6, "0x2", full_main);
+}
+
+Test(profiler, kernel_channels_of_2_31_need_no_queue)
+{
+	play_full("2.31.2", RECORDING_PLUGIN_V7, "0x40", full_main);
 }

@@ -114,36 +114,15 @@ static bool spans_hosts(const struct look *look, const struct gathering *gatheri
 	return false;
 }
 
-/* Its own host has named a rank that hangs, has gone or parted from the others: that one may be what this rank waits for. */
-static bool is_explained(const struct look *look, uint32_t host)
-{
-	const uint32_t named = 1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC;
-
-	for (uint32_t i = 0; i < look->world->rank_room; i++)
-		if (look->world->ranks[i].host == host && look->world->ranks[i].found & named)
-			return true;
-	return false;
-}
-
+/* Whom ranks wait for in operations is the affair of others, and what happens in inits may be its consequence. */
 static void tell(struct look *look, struct record *record)
 {
-	struct births *births = look->births;
-	struct births_open *open = NULL;
+	struct open *open = &look->births->open;
 
-	for (uint32_t i = 0; i < births->count; i++)
-		if (births->open[i].kind == record->finding.kind && births->open[i].subject == record->subject)
-			open = &births->open[i];
-	/* Whom ranks wait for in operations is the affair of others, and what happens in inits may be its consequence. */
-	if (!open && !look->stands && births->count < BIRTHS_OPEN_MAX) {
-		open = &births->open[births->count++];
-		*open = (struct births_open){ .kind = record->finding.kind, .subject = record->subject };
-	}
-	if (!open) {
+	if (look->stands && !open_has(open, record->finding.kind, record->subject))
 		record_free(record);
-		return;
-	}
-	open->seen_ns = look->now_ns;
-	findings_tell(look->findings, record, look->now_ns);
+	else
+		open_tell(open, look->findings, record, look->now_ns);
 }
 
 static void add_evidence(const struct look *look, struct record *record, const struct gathering *gathering)
@@ -252,7 +231,7 @@ static void judge(struct look *look, const struct gathering *gathering)
 		int32_t rank = gathering->missing[i];
 		bool fact = states[i].absence == ANALYSIS_ABSENT_ENDED || states[i].absence == ANALYSIS_ABSENT_STOPPED;
 		if (!states[i].waits && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) &&
-		    gatherings_without(&look->gatherings, rank) == gathering && !is_explained(look, look->world->ranks[rank].host))
+		    gatherings_without(&look->gatherings, rank) == gathering && !world_is_explained(look->world, look->world->ranks[rank].host))
 			tell_rank(look, gathering, rank, &states[i]);
 	}
 	if (unknown_count && heard_ns >= gathering->since_ns + INIT_UNSEEN_NS && heard_ns >= word_ns + BIRTHS_QUIET_NS)
@@ -278,35 +257,11 @@ static void tell_circle(struct look *look)
 	tell(look, record);
 }
 
-/* What is not so any more. */
-static void close_over(struct look *look)
-{
-	struct births *births = look->births;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < births->count; i++) {
-		struct births_open *open = &births->open[i];
-		if (look->now_ns < open->seen_ns + JOB_PLACE_FRESH_NS)
-			births->open[kept++] = *open;
-		else
-			findings_close(look->findings, open->kind, open->subject, look->now_ns);
-	}
-	births->count = kept;
-}
-
-static bool has_critical(const struct stand *stand)
-{
-	for (uint32_t i = 0; i < stand->count; i++)
-		if (stand->open[i].critical)
-			return true;
-	return false;
-}
-
 void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings, uint64_t now_ns)
 {
-	struct look look = { .births = births, .world = world, .findings = findings, .now_ns = now_ns, .stands = has_critical(stand) };
+	struct look look = { .births = births, .world = world, .findings = findings, .now_ns = now_ns, .stands = open_has_critical(&stand->open) };
 
-	if (now_ns < births->looked_ns + BIRTHS_LOOK_NS || (!world->birth_count && !births->count))
+	if (now_ns < births->looked_ns + BIRTHS_LOOK_NS || (!world->birth_count && !births->open.count))
 		return;
 	births->looked_ns = now_ns;
 	struct comer *comers = malloc((world->birth_count + 1) * sizeof(*comers));
@@ -317,5 +272,5 @@ void births_tick(struct births *births, struct world *world, const struct stand 
 		gatherings_free(&look.gatherings);
 	}
 	free(comers);
-	close_over(&look);
+	open_close_over(&births->open, findings, now_ns);
 }

@@ -7,22 +7,16 @@
 #define ANALYSIS_JOB_BIRTHS_H
 
 #include "analysis/findings.h"
+#include "analysis/job/open.h"
 #include "analysis/job/stand.h"
 #include "analysis/job/world.h"
 
 #define BIRTHS_LOOK_NS  500000000u
 #define BIRTHS_QUIET_NS 10000000000u /* for so long nothing was heard of a rank: hosts are asked anew every 5 s */
-enum { BIRTHS_OPEN_MAX = 64 /* findings at a time */, BIRTHS_MISSING_MAX = 32 /* where more are missing, that is no single rank's affair */ };
-
-struct births_open {
-	enum rw_kind kind;
-	uint32_t subject;
-	uint64_t seen_ns;
-};
+enum { BIRTHS_MISSING_MAX = 32 /* where more are missing, that is no single rank's affair */ };
 
 struct births {
-	struct births_open open[BIRTHS_OPEN_MAX];
-	uint32_t count;
+	struct open open;
 	uint64_t looked_ns;
 };
 

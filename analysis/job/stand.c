@@ -105,43 +105,15 @@ static uint64_t waited_ns(const struct look *look, const struct job_place *place
 	return look->now_ns > place->since_ns ? look->now_ns - place->since_ns : 0;
 }
 
-static struct stand_open *open_of(struct stand *stand, enum rw_kind kind, uint32_t subject)
-{
-	for (uint32_t i = 0; i < stand->count; i++)
-		if (stand->open[i].kind == kind && stand->open[i].subject == subject)
-			return &stand->open[i];
-	return NULL;
-}
-
 /* Since a critical one was told, others that end or stand are its consequence. */
 static bool is_consequence(const struct stand *stand, enum rw_kind kind, uint32_t subject)
 {
-	bool told = false;
-
-	for (uint32_t i = 0; i < stand->count; i++) {
-		if (stand->open[i].kind == kind && stand->open[i].subject == subject)
-			return false;
-		told |= stand->open[i].critical;
-	}
-	return told;
+	return !open_has(&stand->open, kind, subject) && open_has_critical(&stand->open);
 }
 
 static void tell(struct look *look, struct record *record)
 {
-	enum rw_kind kind = record->finding.kind;
-	struct stand_open *open = open_of(look->stand, kind, record->subject);
-
-	if (!open && look->stand->count < STAND_OPEN_MAX) {
-		open = &look->stand->open[look->stand->count++];
-		*open = (struct stand_open){ .kind = kind, .subject = record->subject };
-	}
-	if (!open) {
-		record_free(record);
-		return;
-	}
-	open->seen_ns = look->now_ns;
-	open->critical |= record->finding.severity == RW_CRITICAL;
-	findings_tell(look->findings, record, look->now_ns);
+	open_tell(&look->stand->open, look->findings, record, look->now_ns);
 }
 
 /* Those who stand there. */
@@ -310,20 +282,6 @@ static void tell_lost(struct look *look, uint32_t at)
 	free(ranks);
 }
 
-static bool is_named_by_node(const struct world_rank *rank)
-{
-	return rank->found & (1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC);
-}
-
-/* Its own host has named a rank for which others of the host wait: this one may, too, where nobody else sees it. */
-static bool is_explained(const struct look *look, uint32_t host)
-{
-	for (uint32_t i = 0; i < look->world->rank_room; i++)
-		if (look->world->ranks[i].host == host && is_named_by_node(&look->world->ranks[i]))
-			return true;
-	return false;
-}
-
 static int by_rank(const void *left, const void *right)
 {
 	const struct root *a = left, *b = right;
@@ -350,7 +308,7 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 	bool dead = world_is_dead(rank), stopped = rank->told && rank->life == RW_MESSAGE_STOPPED;
 	bool silent = is_silent(look->world, root->rank, look->now_ns);
 
-	if (is_explained(look, rank->host))
+	if (world_is_explained(look->world, rank->host))
 		return;
 	if (silent && !dead) {
 		bool first = true;
@@ -386,7 +344,7 @@ static void tell_standstill(struct look *look)
 	if (!oldest || look->root_count || waited_ns(look, oldest) < STAND_UNKNOWN_NS)
 		return;
 	for (uint32_t i = 0; i < oldest->comm->member_count; i++)
-		if (is_named_by_node(&look->world->ranks[oldest->comm->members[i].rank]))
+		if (world_is_named(&look->world->ranks[oldest->comm->members[i].rank]))
 			return;
 	struct record *record = make(look, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0, oldest);
 	if (!record)
@@ -477,7 +435,7 @@ static void tell_desync(struct look *look, const struct job_place *place)
 	if (ranks)
 		sort_u32(ranks, others);
 	/* What the order of calls has told already: analysis/job/order.h. */
-	bool told = comm->parting_told && !open_of(look->stand, RW_KIND_DESYNC, TOLD_COMM | comm->index);
+	bool told = comm->parting_told && !open_has(&look->stand->open, RW_KIND_DESYNC, TOLD_COMM | comm->index);
 	bool due = all_last(look, comm) && odd.known && !adopted && !told;
 	struct record *record = ranks && due ? make(look, RW_KIND_DESYNC, RW_SCOPE_RANK, ranks, others, &at) : NULL;
 	if (record) {
@@ -531,22 +489,6 @@ static void tell_blind(struct look *look, uint32_t host)
 	tell(look, record);
 }
 
-/* What is not so any more. */
-static void close_over(struct look *look)
-{
-	struct stand *stand = look->stand;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < stand->count; i++) {
-		struct stand_open *open = &stand->open[i];
-		if (look->now_ns < open->seen_ns + JOB_PLACE_FRESH_NS)
-			stand->open[kept++] = *open;
-		else
-			findings_close(look->findings, open->kind, open->subject, look->now_ns);
-	}
-	stand->count = kept;
-}
-
 /* Nobody is a root, because each waits for another: nobody is named. */
 static bool tell_circle(struct look *look)
 {
@@ -556,7 +498,7 @@ static bool tell_circle(struct look *look)
 	    look->now_ns < circle.since_ns + STAND_UNKNOWN_NS)
 		return false;
 	for (uint32_t i = 0; i < circle.count; i++)
-		if (is_explained(look, look->world->ranks[circle.links[i].rank].host))
+		if (world_is_explained(look->world, look->world->ranks[circle.links[i].rank].host))
 			return false;
 	struct record *record = circles_record(look->world, &circle, look->now_ns);
 	if (record)
@@ -600,5 +542,5 @@ void stand_tick(struct stand *stand, struct world *world, struct findings *findi
 	free(look.ranks);
 	free(look.stands);
 	free(look.listed);
-	close_over(&look);
+	open_close_over(&stand->open, findings, now_ns);
 }

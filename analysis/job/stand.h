@@ -7,6 +7,7 @@
 #define ANALYSIS_JOB_STAND_H
 
 #include "analysis/findings.h"
+#include "analysis/job/open.h"
 #include "analysis/job/place.h"
 #include "analysis/job/world.h"
 
@@ -20,19 +21,9 @@
 #define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time */
 #define STAND_TOGETHER_NS 1000000000u /* later ends are consequences of the first */
 #define STAND_BLIND_NS   15000000000u /* for a host that sends nothing while its ranks continue */
-enum { STAND_OPEN_MAX = 64 };
-
-/* An open finding as it was reported. */
-struct stand_open {
-	enum rw_kind kind;
-	uint32_t subject;
-	bool critical;
-	uint64_t seen_ns;
-};
 
 struct stand {
-	struct stand_open open[STAND_OPEN_MAX];
-	uint32_t count;
+	struct open open;
 	uint64_t looked_ns;
 };
 

@@ -37,6 +37,19 @@ bool world_is_dead(const struct world_rank *rank)
 	return rank->told && rank->life >= RW_MESSAGE_EXITED;
 }
 
+bool world_is_named(const struct world_rank *rank)
+{
+	return rank->found & (1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC);
+}
+
+bool world_is_explained(const struct world *world, uint32_t host)
+{
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		if (world->ranks[i].host == host && world_is_named(&world->ranks[i]))
+			return true;
+	return false;
+}
+
 bool world_is_silent(const struct world_host *host, uint64_t now_ns)
 {
 	uint64_t silent_ns = 2 * host->pause_ns > WORLD_SILENT_NS ? 2 * host->pause_ns : WORLD_SILENT_NS;

@@ -261,6 +261,10 @@ void world_want_absence(struct world *world, uint32_t rank, uint64_t now_ns);
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 /* Whether the rank's process was reported to have ended. */
 bool world_is_dead(const struct world_rank *rank);
+/* Whether its own host has named it: as one that hangs, has gone, or has parted from the others. */
+bool world_is_named(const struct world_rank *rank);
+/* Whether a rank of this host is named so: others of the host may wait for that one, and be missing elsewhere. */
+bool world_is_explained(const struct world *world, uint32_t host);
 /* The rank, or the communicator's member, with this world rank; NULL: not known. */
 struct world_rank *world_rank(const struct world *world, uint32_t rank);
 struct world_member *world_member(const struct world *world, const struct world_comm *comm, uint32_t rank);

@@ -62,16 +62,47 @@ static void tell(const struct roster_rank *rank, const struct job *job, const st
 	outbox_add(outbox, &message);
 }
 
-/* From one cut to the next it should be neither too short nor too long. */
-static void fit(struct lane *lane, uint64_t done_ns)
+/* From one cut to the next it should be neither too short nor too long. How long it is follows from how fast operations come: the last cut was
+ * often made with another shift, close before a multiple of this one or while operations came quicker. Where none came for too long, the shift
+ * is too large in any case, also where only some of the operations are seen. */
+static void fit(struct lane *lane, uint64_t done_ns, bool cut)
 {
-	uint64_t lasted_ns = done_ns - lane->last_ns;
+	uint64_t lasted_ns = done_ns > lane->looked_ns ? done_ns - lane->looked_ns : 0;
+	double each_ns = (double)lasted_ns / lane->seen;
+	double stretch_ns = each_ns * (double)(UINT64_C(1) << lane->shift);
 
-	if (lane->last_ns && lasted_ns < CUTS_SHORT_NS && lane->shift < CUTS_SHIFT_MAX)
-		lane->shift++;
+	if (cut && lane->last_ns && done_ns < lane->last_ns + CUTS_SHORT_NS)
+		lane->shift += stretch_ns < CUTS_SHORT_NS && lane->shift < CUTS_SHIFT_MAX;
 	else if (lasted_ns > CUTS_LONG_NS && lane->shift)
-		lane->shift--;
-	lane->last_ns = done_ns;
+		do
+			stretch_ns = each_ns * (double)(UINT64_C(1) << --lane->shift);
+		while (lane->shift && stretch_ns > CUTS_LONG_NS);
+	lane->seen = 0;
+	lane->looked_ns = done_ns;
+	lane->last_ns = cut ? done_ns : lane->last_ns;
+}
+
+/* The number of calls, roughly: as a power of two. */
+static int magnitude(uint64_t number)
+{
+	return number ? 64 - __builtin_clzll(number) : 0;
+}
+
+/* Is this function the one whose operations make cuts? It is the one that was called most so far, which is the same on all hosts, whenever
+ * they began to look; of such that were called about as often it is the one with the least number. */
+static bool is_cutting(struct lane *lane, uint8_t function, uint64_t number, uint64_t done_ns)
+{
+	bool stale = done_ns > lane->seen_ns + CUTS_STALE_NS;
+	int more = magnitude(number) - magnitude(lane->number);
+
+	if (!lane->function || (lane->function != function && (stale || more > 0 || (!more && function < lane->function))))
+		*lane = (struct lane){ .function = function, .looked_ns = done_ns };
+	if (lane->function != function)
+		return false;
+	lane->number = number;
+	lane->seen++;
+	lane->seen_ns = done_ns;
+	return true;
 }
 
 void cuts_note(struct roster *roster, const struct job *job, const struct account_passage *passage, struct outbox *outbox)
@@ -88,15 +119,13 @@ void cuts_note(struct roster *roster, const struct job *job, const struct accoun
 	if (!roster_spans(communicator) || !instance_keeps_all(instance) || instance_is_replay(instance))
 		return;
 	struct roster_member *member = roster_member(roster, communicator, passage->member);
-	if (!member)
-		return;
-	struct lane *lane = &member->lane;
 	uint8_t function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
-	bool stale = operation->done_ns > lane->last_ns + CUTS_STALE_NS;
-	if (!lane->function || (lane->function != function && stale))
-		*lane = (struct lane){ .function = function };
-	if (lane->function != function || (instance->sequence + 1) & ((UINT64_C(1) << lane->shift) - 1))
+	uint64_t number = instance->sequence + 1;
+	if (!member || !is_cutting(&member->lane, function, number, operation->done_ns))
 		return;
-	tell(rank, job, instance, passage->member, function, outbox);
-	fit(lane, operation->done_ns);
+	bool cut = !(number & ((UINT64_C(1) << member->lane.shift) - 1));
+	if (cut)
+		tell(rank, job, instance, passage->member, function, outbox);
+	if (cut || operation->done_ns > member->lane.looked_ns + CUTS_LONG_NS)
+		fit(&member->lane, operation->done_ns, cut);
 }

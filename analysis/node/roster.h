@@ -38,7 +38,10 @@ struct roster_rank {
 struct lane {
 	uint8_t function; /* with RW_MESSAGE_APART; 0: none was seen yet */
 	uint8_t shift;    /* after operations whose number is a multiple of 2^shift */
-	uint64_t last_ns; /* end of the operation of the last cut */
+	uint64_t number, seen_ns; /* of its last operation, counted from 1, and its end */
+	uint64_t last_ns;         /* end of the operation of the last cut */
+	uint64_t looked_ns;       /* when the shift was last fitted … */
+	uint32_t seen;            /* … and operations since then */
 };
 
 /* Mark of the order of a member's calls: analysis/node/orders.h. */

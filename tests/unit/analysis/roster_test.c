@@ -187,16 +187,19 @@ Test(cuts, a_cut_lasts_neither_too_short_nor_too_long)
 	static const struct {
 		uint8_t shift;
 		uint64_t last_ns, lasted_ns;
+		uint32_t seen; /* operations before those below */
 		uint8_t then;
 	} cases[] = {
-		{ 0, SECOND, CUTS_SHORT_NS - 1, 1 },
-		{ 0, SECOND, CUTS_SHORT_NS, 0 },
-		{ 0, 0, CUTS_SHORT_NS - 1, 0 }, /* the first cut: how long it lasted is not known */
-		{ CUTS_SHIFT_MAX - 1, SECOND, CUTS_SHORT_NS - 1, CUTS_SHIFT_MAX },
-		{ CUTS_SHIFT_MAX, SECOND, CUTS_SHORT_NS - 1, CUTS_SHIFT_MAX },
-		{ 2, SECOND, CUTS_LONG_NS, 2 },
-		{ 2, SECOND, CUTS_LONG_NS + UINT64_C(1), 1 },
-		{ 0, SECOND, CUTS_LONG_NS + UINT64_C(1), 0 },
+		{ 0, SECOND, CUTS_SHORT_NS - 1, 0, 1 },
+		{ 0, SECOND, CUTS_SHORT_NS, 0, 0 },
+		{ 0, 0, CUTS_SHORT_NS - 1, 0, 0 }, /* the first cut: how long it lasted is not known */
+		{ 3, SECOND, CUTS_SHORT_NS - 1, 6, 4 },
+		{ 3, SECOND, CUTS_SHORT_NS - 1, 2, 3 }, /* half as many: the last cut was made with a smaller shift */
+		{ CUTS_SHIFT_MAX - 1, SECOND, 0, 0, CUTS_SHIFT_MAX }, /* all seen in one look */
+		{ CUTS_SHIFT_MAX, SECOND, 0, 0, CUTS_SHIFT_MAX },
+		{ 2, SECOND, CUTS_LONG_NS, 2, 2 },
+		{ 2, SECOND, CUTS_LONG_NS + UINT64_C(1), 2, 1 },
+		{ 0, SECOND, CUTS_LONG_NS + UINT64_C(1), 0, 0 },
 	};
 
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -205,7 +208,8 @@ Test(cuts, a_cut_lasts_neither_too_short_nor_too_long)
 		uint64_t sequence = (UINT64_C(3) << cases[i].shift) - 1; /* numbers are counted from 1 */
 
 		host.outbox.count = 0;
-		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = cases[i].shift, .last_ns = cases[i].last_ns };
+		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = cases[i].shift, .last_ns = cases[i].last_ns,
+				      .looked_ns = cases[i].last_ns, .seen = cases[i].seen };
 		if (cases[i].shift) {
 			note_cut(RW_FUNCTION_ALL_REDUCE, sequence - 1, &operation, &(struct account_passage){ 0 });
 			cr_expect_eq(host.outbox.count, 0, "case %u: no cut after another number", i);
@@ -218,24 +222,57 @@ Test(cuts, a_cut_lasts_neither_too_short_nor_too_long)
 	}
 }
 
-Test(cuts, another_function_is_cut_only_where_the_first_is_no_longer_called)
+/* Where no cut comes, the shift is lowered by how fast operations come, and by one at least: with only some of them seen, what is seen may never
+ * have such a number. */
+Test(cuts, the_shift_falls_while_no_cut_comes)
 {
 	static const struct {
-		uint64_t after_ns;
-		bool taken;
-	} cases[] = { { SECOND, false }, { CUTS_STALE_NS, false }, { CUTS_STALE_NS + UINT64_C(1), true } };
+		uint64_t each_ns;
+		uint8_t then;
+	} cases[] = { { CUTS_LONG_NS / 4096, 11 }, { CUTS_LONG_NS / 128, 7 }, { CUTS_LONG_NS / 8, 3 }, { CUTS_LONG_NS, 0 }, { 3 * SECOND * SECOND, 0 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct lane *lane = &roster_member(&host.roster, &host.communicator, 0)->lane;
+		uint64_t done_ns = SECOND, number = 4097;
 
 		host.outbox.count = 0;
-		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = 1, .last_ns = SECOND };
-		note_cut(RW_FUNCTION_ALL_GATHER, 0, &(struct operation){ .done_ns = SECOND + cases[i].after_ns }, &(struct account_passage){ 0 });
+		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = 12, .seen_ns = SECOND, .last_ns = SECOND, .looked_ns = SECOND };
+		while (lane->shift == 12 && number < 2 * 4096 - 1) {
+			done_ns += cases[i].each_ns;
+			note_cut(RW_FUNCTION_ALL_REDUCE, number++, &(struct operation){ .done_ns = done_ns }, &(struct account_passage){ 0 });
+		}
+		cr_expect_eq(host.outbox.count, 0, "case %zu: no number was a cut's", i);
+		cr_expect_eq(lane->shift, number == 2 * 4096 - 1 ? 12 : cases[i].then, "case %zu: %u after %lu ns", i, lane->shift, done_ns);
+		cr_expect_eq(lane->last_ns, SECOND, "case %zu", i);
+	}
+}
+
+/* Which function is cut is the same on all hosts, whichever of them they have seen first: the one that was called most, as a power of two, of such
+ * as are called. */
+Test(cuts, another_function_is_cut_where_it_is_called_more_or_the_first_no_longer)
+{
+	enum { FIRST = RW_FUNCTION_ALL_REDUCE, BEFORE = RW_FUNCTION_ALL_GATHER, BEHIND = RW_FUNCTION_REDUCE_SCATTER };
+	static const struct {
+		uint8_t function;
+		uint64_t number, after_ns; /* of the first one's: 100 */
+		bool taken;
+	} cases[] = {
+		{ BEHIND, 1, SECOND, false },	{ BEHIND, 1, CUTS_STALE_NS, false }, { BEHIND, 1, CUTS_STALE_NS + UINT64_C(1), true },
+		{ BEHIND, 127, SECOND, false }, { BEHIND, 128, SECOND, true },	     { BEHIND, 0, SECOND, false },
+		{ BEFORE, 63, SECOND, false },	{ BEFORE, 64, SECOND, true },	     { BEFORE, 63, CUTS_STALE_NS + UINT64_C(1), true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct lane *lane = &roster_member(&host.roster, &host.communicator, 0)->lane;
+		uint8_t function = cases[i].function;
+
+		host.outbox.count = 0;
+		/* That its last cut is long ago does not say that it is no longer called. */
+		*lane = (struct lane){ .function = FIRST, .shift = 7, .number = 100, .seen_ns = 100 * SECOND, .last_ns = SECOND, .looked_ns = 100 * SECOND };
+		note_cut(function, cases[i].number - 1, &(struct operation){ .done_ns = 100 * SECOND + cases[i].after_ns }, &(struct account_passage){ 0 });
 		cr_expect_eq(host.outbox.count, cases[i].taken, "case %zu", i);
-		cr_expect_eq(lane->function, cases[i].taken ? RW_FUNCTION_ALL_GATHER : RW_FUNCTION_ALL_REDUCE, "case %zu", i);
-		/* A call that is stale itself changes nothing: it is cut as ever. */
-		note_cut(lane->function, 1, &(struct operation){ .done_ns = 100 * SECOND }, &(struct account_passage){ 0 });
-		cr_expect_eq(host.outbox.count, 1u + cases[i].taken, "case %zu", i);
+		cr_expect_eq(lane->function, cases[i].taken ? function : FIRST, "case %zu", i);
+		cr_expect_eq(lane->shift, cases[i].taken ? 0 : 7, "case %zu", i);
 	}
 }
 

@@ -151,7 +151,7 @@ static bool is_news(const struct rw_finding *before, const struct rw_finding *af
 	       before->confidence != after->confidence || learns_step(before, after) ||
 	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
 	       before->operation.phase != after->operation.phase ||
-	       before->late.at_least != after->late.at_least ||
+	       before->late.at_least != after->late.at_least || before->late.over != after->late.over ||
 	       (before->watchdog.reached_step == 0) != (after->watchdog.reached_step == 0) || count_ports(after) > count_ports(before) ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
 	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
@@ -229,6 +229,13 @@ void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subje
 		emit(findings, findings->records[at], RW_FINDING_CLOSED, now_ns);
 }
 
+struct record *findings_over(const struct findings *findings, enum rw_kind kind, uint32_t subject)
+{
+	int at = find(findings, kind, subject);
+
+	return at >= 0 ? findings->records[at] : NULL;
+}
+
 void findings_close_all(struct findings *findings, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < findings->count; i++)
@@ -238,8 +245,7 @@ void findings_close_all(struct findings *findings, uint64_t now_ns)
 
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject)
 {
-	int at = find(findings, kind, subject);
-	return at >= 0 ? findings->records[at] : NULL;
+	return findings_over(findings, kind, subject);
 }
 
 const struct record *findings_latest(const struct findings *findings, enum rw_kind kind, uint32_t subject)

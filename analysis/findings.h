@@ -25,6 +25,8 @@ struct findings {
  * open, one that is more severe than some of them closes the oldest of the least severe; any other is not told. */
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns);
 void findings_close(struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
+/* The open finding of that kind and subject, which is about to be closed: for who has other words for what is over. NULL when none is open. */
+struct record *findings_over(const struct findings *findings, enum rw_kind kind, uint32_t subject);
 void findings_close_all(struct findings *findings, uint64_t now_ns);
 /* The open finding of that kind and subject; NULL when none is open. */
 const struct record *findings_open(const struct findings *findings, enum rw_kind kind, uint32_t subject);

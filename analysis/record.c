@@ -105,7 +105,7 @@ static struct record *record_made(enum rw_kind kind, enum rw_scope scope, int32_
 	finding->values.absmax_before = finding->values.saturated = -1;
 	finding->values.first_bad = RW_NO_INDEX;
 	finding->late.lost_ms_per_step = finding->late.lost_share = -1;
-	finding->late.since_step = -1;
+	finding->late.since_step = finding->late.until_step = -1;
 	finding->cause.rank = -1;
 	finding->cause.share = finding->cause.fd = finding->cause.tid = finding->cause.at_tid = -1;
 	finding->watchdog.left_ms = -1;

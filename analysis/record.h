@@ -30,6 +30,7 @@ struct record {
 	char (*hosts)[64];
 	char (*gpus)[48], (*pcis)[16], (*rank_from)[32];
 	char job[64], comm_name[96], watchdog_from[32];
+	double longer_ms;          /* of one that works longer: by so much in a step; -1 not known */
 	char differing[224]; /* text of the cause of a host whose ranks have different ones */
 	char cause_text[96], path[256], file_system[16], device[32], thread[16], at_thread[16];
 	struct {

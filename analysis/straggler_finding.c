@@ -210,6 +210,32 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would show more");
 }
 
+/* What it was late by since then was no more than healthy ranks are. */
+static uint64_t last_late_step(const struct stragglers *stragglers, const struct suspect *suspect)
+{
+	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, PACE_USUAL)), step = suspect->step;
+
+	while (step + STRAGGLER_STEPS > suspect->step && step > suspect->since_step && suspect_blame(suspect, step).late_ns < limit_ns)
+		step--;
+	return step;
+}
+
+/* told_late: it is told now that it is over. Else it is closed. */
+static void say_over(const struct analysis *analysis, const struct suspect *suspect, struct record *record, bool told_late)
+{
+	struct rw_finding *finding = &record->finding;
+	uint64_t last = finding->late.one_in > 0 ? suspect->intermittent->last : last_late_step(&analysis->stragglers, suspect);
+	uint64_t until_ns = suspect->last_operation.done_ns, from_ns = finding->first_seen_ns;
+	struct text_over over = { .lasted_ns = until_ns > from_ns ? until_ns - from_ns : 0, .told_late = told_late };
+
+	if (suspect->since_step && last >= suspect->since_step)
+		over.steps = last - suspect->since_step + 1;
+	if (finding->late.since_step >= 0)
+		finding->late.until_step = instance_told_step(straggler_shown_instance(suspect), last);
+	finding->late.over = true;
+	text_straggler_over(record, &over);
+}
+
 static struct record *make_record(struct analysis *analysis, const struct suspect *suspect, const uint32_t *ranks,
 				  uint32_t count, const struct straggler_cost *cost, const struct host_cause *host)
 {
@@ -244,7 +270,11 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 		record_free(record);
 		return NULL;
 	}
-	text_straggler(record);
+	record->finding.first_seen_ns = suspect->decided_ns;
+	if (suspect->clean && !suspect->intermittent->decided)
+		say_over(analysis, suspect, record, true);
+	else
+		text_straggler(record);
 	return record;
 }
 
@@ -299,7 +329,6 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &host);
 	if (!record)
 		return;
-	record->finding.first_seen_ns = suspect->decided_ns;
 	if (host.cause.class_ == RW_CAUSE_SOCKET)
 		port_evidence_attach(analysis, record, suspect->decided_ns);
 	/* What was decided from history, before anybody looked, was not detected late. */
@@ -312,14 +341,22 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
+static void close_one(struct analysis *analysis, const struct suspect *suspect, uint32_t subject, uint64_t now_ns)
+{
+	struct record *record = findings_over(&analysis->findings, RW_KIND_STRAGGLER, subject);
+
+	if (record)
+		say_over(analysis, suspect, record, false);
+	findings_close(&analysis->findings, RW_KIND_STRAGGLER, subject, now_ns);
+}
+
 static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->stragglers.suspects[rank];
 	suspect->open = false;
 	suspect->candidate_ns = 0;
-	findings_close(&analysis->findings, RW_KIND_STRAGGLER, rank, now_ns);
-	findings_close(&analysis->findings, RW_KIND_STRAGGLER, host_subject | analysis->job.ranks[rank].process->host,
-		       now_ns);
+	close_one(analysis, suspect, rank, now_ns);
+	close_one(analysis, suspect, host_subject | analysis->job.ranks[rank].process->host, now_ns);
 }
 
 void straggler_tick(struct analysis *analysis, uint64_t now_ns)

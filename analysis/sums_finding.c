@@ -203,7 +203,8 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 		record_free(record);
 		return NULL;
 	}
-	text_works_longer(record, knows_steps(analysis) && step_ns ? finding->late.longer_share * (double)step_ns / 1e6 : -1);
+	record->longer_ms = knows_steps(analysis) && step_ns ? finding->late.longer_share * (double)step_ns / 1e6 : -1;
+	text_works_longer(record);
 	return record;
 }
 
@@ -298,14 +299,24 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
+static void close_one(struct findings *findings, uint32_t subject, uint64_t now_ns)
+{
+	struct record *record = findings_over(findings, RW_KIND_STRAGGLER, subject);
+
+	if (record) {
+		record->finding.late.over = true;
+		text_straggler_over(record, &(struct text_over){ 0 });
+	}
+	findings_close(findings, RW_KIND_STRAGGLER, subject, now_ns);
+}
+
 static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 {
 	analysis->sums.ranks[rank].told = false;
 	if (is_theirs(analysis, rank))
 		return;
-	findings_close(&analysis->findings, RW_KIND_STRAGGLER, rank, now_ns);
-	findings_close(&analysis->findings, RW_KIND_STRAGGLER, host_subject | analysis->job.ranks[rank].process->host,
-		       now_ns);
+	close_one(&analysis->findings, rank, now_ns);
+	close_one(&analysis->findings, host_subject | analysis->job.ranks[rank].process->host, now_ns);
 }
 
 /* Whole steps, as long as steps are long: else one window would show more of what a rank does once in a step than the next. Once many

@@ -68,42 +68,103 @@ static const char *now_and_then(char *text, size_t room, double one_in)
 	return text;
 }
 
+/* One rank makes, several make: the verb's ending. */
+static const char *ending(const struct record *record)
+{
+	return record->finding.rank_count == 1 || record->finding.scope == RW_SCOPE_HOST ? "s" : "";
+}
+
 /* Where it is not known what a step is, shares are all there is to say: they are the same of any part that repeats. */
 void text_straggler(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
-	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
 	char who[256], lost[32], part[48], from[48], often[32];
 	subject(who, sizeof(who), record);
 	if (finding->late.lost_ms_per_step < 0)
-		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending,
+		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending(record),
 			 share(part, sizeof(part), finding, "time is lost"));
 	else if (finding->late.one_in > 0)
-		snprintf(record->text, sizeof(record->text), "%s make%s %s%s %s longer%s%s", who, ending, at_least(finding),
+		snprintf(record->text, sizeof(record->text), "%s make%s %s%s %s longer%s%s", who, ending(record), at_least(finding),
 			 now_and_then(often, sizeof(often), finding->late.one_in),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
 			 share(part, sizeof(part), finding, "time"), since(from, sizeof(from), finding));
 	else
-		snprintf(record->text, sizeof(record->text), "%s make%s every step %s%s longer%s%s", who, ending, at_least(finding),
+		snprintf(record->text, sizeof(record->text), "%s make%s every step %s%s longer%s%s", who, ending(record), at_least(finding),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
 			 share(part, sizeof(part), finding, "step"), since(from, sizeof(from), finding));
 }
 
-void text_works_longer(struct record *record, double longer_ms)
+static void write_works_longer(struct record *record, bool over)
 {
 	const struct rw_finding *finding = &record->finding;
-	const char *ending = finding->rank_count == 1 || finding->scope == RW_SCOPE_HOST ? "s" : "";
 	const char *where = finding->late.spread_out ? ", a little before each operation" : "";
-	bool known = longer_ms >= 0;
+	bool known = record->longer_ms >= 0;
 	char who[256], ms[32], longer[48] = "longer", costs[80] = "";
 
 	subject(who, sizeof(who), record);
 	if (known)
-		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), longer_ms));
+		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), record->longer_ms));
 	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
-		snprintf(costs, sizeof(costs), "; it costs at most about %.0f %%: another is often as late", finding->late.lost_share * 100);
-	snprintf(record->text, sizeof(record->text), "%s work%s %s than the others%s: %.0f %% of the %s%s", who, ending, longer, where,
-		 finding->late.longer_share * 100, known ? "step" : "time", costs);
+		snprintf(costs, sizeof(costs), "; it cost%s at most about %.0f %%: another %s often as late", over ? "" : "s",
+			 finding->late.lost_share * 100, over ? "was" : "is");
+	snprintf(record->text, sizeof(record->text), "%s work%s %s than the others%s: %.0f %% of the %s%s", who, over ? "ed" : ending(record), longer,
+		 where, finding->late.longer_share * 100, known ? "step" : "time", costs);
+}
+
+void text_works_longer(struct record *record)
+{
+	write_works_longer(record, false);
+}
+
+/* ", from step 9 to 22" or, where steps have no numbers, ", for 9.60 s", with "; that is over" */
+static const char *from_to(char *text, size_t room, const struct rw_finding *finding, const struct text_over *over)
+{
+	int64_t since_step = finding->late.since_step, until_step = finding->late.until_step;
+	const char *end = over->told_late ? "; that is over" : "";
+	char lasted[32];
+
+	if (since_step >= 0 && until_step == since_step)
+		snprintf(text, room, ", step %" PRId64 "%s", since_step, end);
+	else if (since_step >= 0 && until_step > since_step)
+		snprintf(text, room, ", from step %" PRId64 " to %" PRId64 "%s", since_step, until_step, end);
+	else if (over->lasted_ns)
+		snprintf(text, room, ", for %s%s", duration(lasted, sizeof(lasted), (double)over->lasted_ns / 1e6), end);
+	else
+		snprintf(text, room, "%s", end);
+	return text;
+}
+
+/* "14 steps", "steps" */
+static const char *some_steps(char *text, size_t room, uint64_t steps)
+{
+	if (steps)
+		snprintf(text, room, "%" PRIu64 " step%s", steps, steps == 1 ? "" : "s");
+	else
+		snprintf(text, room, "steps");
+	return text;
+}
+
+void text_straggler_over(struct record *record, const struct text_over *over)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[256], lost[32], part[48], when[80], steps[48];
+
+	subject(who, sizeof(who), record);
+	from_to(when, sizeof(when), finding, over);
+	if (finding->late.longer_share > 0)
+		write_works_longer(record, true);
+	else if (finding->late.lost_ms_per_step < 0)
+		snprintf(record->text, sizeof(record->text), "%s kept the others waiting%s%s", who,
+			 share(part, sizeof(part), finding, "time was lost"), when);
+	else if (finding->late.one_in > 0)
+		snprintf(record->text, sizeof(record->text), "%s made %s%s %s longer%s%s", who, at_least(finding),
+			 now_and_then(steps, sizeof(steps), finding->late.one_in),
+			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
+			 share(part, sizeof(part), finding, "time"), when);
+	else
+		snprintf(record->text, sizeof(record->text), "%s made %s %s%s longer%s%s", who, some_steps(steps, sizeof(steps), over->steps),
+			 at_least(finding), duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
+			 share(part, sizeof(part), finding, "step"), when);
 }
 
 void text_transfer(struct record *record, const char *what, double now_ms, double usual_ms)

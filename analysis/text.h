@@ -12,8 +12,16 @@
 /* "rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9" */
 void text_straggler(struct record *record);
 /* "rank 3 works 25 ms longer in a step than the others, a little before each operation: 9 % of the step" */
-/* … by so much in a step; -1 not known. */
-void text_works_longer(struct record *record, double longer_ms);
+void text_works_longer(struct record *record);
+/* How long a lateness lasted that is over. */
+struct text_over {
+	uint64_t steps;     /* from the first late step to the last one; 0: not known */
+	uint64_t lasted_ns; /* where these have no numbers; 0: not known */
+	bool told_late;     /* the finding is opened now, and not closed */
+};
+/* The same of one that is over, which may have been written by either of them:
+ * "rank 0 made 14 steps 1.31 s longer: 64 % of the step, from step 9 to 22" and, where it is told late, "; that is over" */
+void text_straggler_over(struct record *record, const struct text_over *over);
 /* "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late"; what: "transfers", or what else they may
  * be; usual_ms 0: each of them took less than what is measured. A notice says that steps take hardly longer. */
 void text_transfer(struct record *record, const char *what, double now_ms, double usual_ms);

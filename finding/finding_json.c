@@ -153,6 +153,10 @@ static json_t *late_value(const struct rw_finding *finding)
 		"since_step", integer_or_null(finding->late.since_step),
 		"waiting", ranks_value(finding->late.waiting, finding->late.waiting_count));
 
+	if (late && finding->late.over)
+		json_object_set_new(late, "over", json_true());
+	if (late && finding->late.over && finding->late.until_step >= 0)
+		json_object_set_new(late, "until_step", json_integer(finding->late.until_step));
 	if (late && finding->late.one_in > 0)
 		json_object_set_new(late, "one_in", json_real(finding->late.one_in));
 	if (late && finding->late.longer_share > 0)

@@ -144,20 +144,29 @@ static int set_waiting(struct record *record, const struct world *world, const s
 	return err;
 }
 
-static void write_text(struct record *record, const struct view *view)
+/* works: or "worked", where it is over. */
+static void write_sentence(struct record *record, const char *works)
 {
 	const struct rw_finding *finding = &record->finding;
-	char ranks[128], what[224];
+	char ranks[128];
 
 	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
 	if (finding->scope == RW_SCOPE_HOST)
 		snprintf(record->text, sizeof(record->text),
-			 "host %s (%s) works longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
-			 finding->late.lost_share * 100);
+			 "host %s (%s) %s longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
+			 works, finding->late.lost_share * 100);
 	else
 		snprintf(record->text, sizeof(record->text),
-			 "%s on %s works longer than the ranks of other hosts that do the same: %.0f %% of the time", ranks,
-			 finding->where[0].host, finding->late.lost_share * 100);
+			 "%s on %s %s longer than the ranks of other hosts that do the same: %.0f %% of the time", ranks,
+			 finding->where[0].host, works, finding->late.lost_share * 100);
+}
+
+static void write_text(struct record *record, const struct view *view)
+{
+	const struct rw_finding *finding = &record->finding;
+	char what[224];
+
+	write_sentence(record, "works");
 	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lane->lasted_s,
 		 view->lane->compared);
 	record_add_evidence(record, "messages", -1, what);
@@ -283,7 +292,20 @@ static void tell(const struct world *world, struct findings *findings, const str
 	findings_tell(findings, record, now_ns);
 }
 
-static void acquit(struct world *world, struct findings *findings, uint32_t rank, uint64_t now_ns)
+/* It is late no longer. */
+static void close_over(struct findings *findings, uint32_t subject, uint64_t now_ns)
+{
+	struct record *record = findings_over(findings, RW_KIND_STRAGGLER, subject);
+
+	if (record) {
+		record->finding.late.over = true;
+		write_sentence(record, "worked");
+	}
+	findings_close(findings, RW_KIND_STRAGGLER, subject, now_ns);
+}
+
+/* Somebody else tells of it: its own host, or the finding about its host. */
+static void leave(struct world *world, struct findings *findings, uint32_t rank, uint64_t now_ns)
 {
 	findings_close(findings, RW_KIND_STRAGGLER, rank, now_ns);
 	world->ranks[rank].late_told = false;
@@ -302,7 +324,7 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 			continue;
 		ranks[count++] = i;
 		adopted |= is_adopted(world, i);
-		acquit(world, findings, i, now_ns);
+		leave(world, findings, i, now_ns);
 	}
 	if (adopted)
 		findings_close(findings, RW_KIND_STRAGGLER, TOLD_HOST | host, now_ns);
@@ -318,14 +340,15 @@ static void consider(struct world *world, struct findings *findings, const struc
 	if (!views->ranks[i].late) {
 		if (rank->late_ns && views->ranks[i].lane) {
 			rank->late_ns = 0;
-			acquit(world, findings, i, now_ns);
+			close_over(findings, i, now_ns);
+			rank->late_told = false;
 		}
 		return;
 	}
 	if (!rank->late_ns)
 		rank->late_ns = now_ns;
 	if (is_adopted(world, i)) {
-		acquit(world, findings, i, now_ns);
+		leave(world, findings, i, now_ns);
 		return;
 	}
 	rank->wanted_ns = now_ns;
@@ -346,7 +369,7 @@ static void consider_host(struct world *world, struct findings *findings, const 
 
 	if (!is_host_late(host)) {
 		if (open && host->near * 2 < host->judged)
-			findings_close(findings, RW_KIND_STRAGGLER, TOLD_HOST | i, now_ns);
+			close_over(findings, TOLD_HOST | i, now_ns);
 		return;
 	}
 	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open && now_ns < open->told_ns + LATE_UPDATE_NS))

@@ -154,6 +154,8 @@ struct rw_finding {
 		double lost_ms_per_step; /* -1 */
 		double lost_share;	 /* -1 */
 		int64_t since_step;	 /* -1 */
+		bool over;		 /* it is late no longer, whether this is closed already or not … */
+		int64_t until_step;	 /* … since this was its last late step; -1 */
 		double one_in;		 /* on average one in this many steps is late; 0: every step */
 		/* Share of time by which it works longer than most ranks that do the same; lost_share is what that costs; 0: not known. */
 		double longer_share;

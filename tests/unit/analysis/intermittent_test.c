@@ -185,9 +185,13 @@ Test(intermittent, one_that_stops_is_closed_and_not_before)
 	struct played run = play(&job);
 	double closed_ms = 0;
 	cr_assert(opened(&run, 3));
-	for (size_t i = 0; i < run.count; i++)
-		if (run.findings[i].state == RW_FINDING_CLOSED && !closed_ms)
-			closed_ms = (double)run.findings[i].time_ns / 1e6;
+	for (size_t i = 0; i < run.count; i++) {
+		if (run.findings[i].state != RW_FINDING_CLOSED || closed_ms)
+			continue;
+		closed_ms = (double)run.findings[i].time_ns / 1e6;
+		cr_expect(strstr(run.findings[i].text, "rank 3 made 1 of 10 steps "), "%s", run.findings[i].text);
+		cr_expect(strstr(run.findings[i].text, " to 100"), "%s", run.findings[i].text);
+	}
 	cr_expect_gt(closed_ms, history_step_ms(run.history, 145));
 	cr_expect_lt(closed_ms, history_step_ms(run.history, 160));
 	end(&run);

@@ -324,6 +324,10 @@ Test(straggler, one_that_recovers_is_closed_and_keeps_its_id_when_it_comes_back)
 	cr_expect_gt((double)closed->time_ns / 1e6, history_step_ms(run.history, 23));
 	cr_expect_lt((double)closed->time_ns / 1e6, history_step_ms(run.history, 27));
 	cr_expect_str_eq(first->id, last_open->id);
+	/* What is over is told so: in the steps 12 to 18 it was late, and in no other. */
+	cr_expect(strstr(closed->text, "rank 4 made 7 steps "), "%s", closed->text);
+	cr_expect(strstr(closed->text, ", from step 12 to 18"), "%s", closed->text);
+	cr_expect(strstr(last_open->text, "rank 4 makes every step "), "%s", last_open->text);
 	end(&run);
 }
 

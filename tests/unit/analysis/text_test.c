@@ -25,7 +25,7 @@ static void begin(void)
 	record->finding.where = where;
 	record->finding.late.waiting = others;
 	record->finding.late.waiting_count = 3;
-	record->finding.late.since_step = -1;
+	record->finding.late.since_step = record->finding.late.until_step = -1;
 	record->finding.late.lost_share = -1;
 }
 
@@ -82,16 +82,52 @@ Test(text, one_that_is_late_now_and_then_is_told_by_the_late_step)
 Test(text, one_that_works_longer)
 {
 	record->finding.late.longer_share = record->finding.late.lost_share = 0.09;
-	text_works_longer(record, 25);
+	record->longer_ms = 25;
+	text_works_longer(record);
 	cr_expect_str_eq(record->text, "rank 3 works 25 ms longer in a step than the others: 9 % of the step");
 	record->finding.late.spread_out = true;
 	record->finding.rank_count = 2;
-	text_works_longer(record, 25);
+	text_works_longer(record);
 	cr_expect_str_eq(record->text, "ranks 3,5 work 25 ms longer in a step than the others, a little before each operation: 9 % of the step");
 	record->finding.late.lost_share = 0.02;
-	text_works_longer(record, -1);
+	record->longer_ms = -1;
+	text_works_longer(record);
 	cr_expect_str_eq(record->text, "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time; it costs at most "
 				       "about 2 %: another is often as late");
+}
+
+static const char *over(double lost_ms, double share, int64_t since, int64_t until, uint64_t steps)
+{
+	record->finding.late.lost_ms_per_step = lost_ms;
+	record->finding.late.lost_share = share;
+	record->finding.late.since_step = since;
+	record->finding.late.until_step = until;
+	text_straggler_over(record, &(struct text_over){ .steps = steps, .lasted_ns = 42100000000 });
+	return record->text;
+}
+
+/* What is over goes on in no word. */
+Test(text, of_a_straggler_that_is_over_is_said_which_steps_it_made_longer)
+{
+	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14), "rank 3 made 14 steps 1.31 s longer: 64 % of the step, from step 9 to 22");
+	cr_expect_str_eq(over(1310, -1, 9, 9, 1), "rank 3 made 1 step 1.31 s longer, step 9");
+	cr_expect_str_eq(over(1310, -1, 9, 8, 0), "rank 3 made steps 1.31 s longer, for 42.1 s");
+	cr_expect_str_eq(over(1310, 0.636, -1, -1, 14), "rank 3 made 14 steps 1.31 s longer: 64 % of the step, for 42.1 s");
+	cr_expect_str_eq(over(-1, 0.5, -1, -1, 14), "rank 3 kept the others waiting: 50 % of the time was lost, for 42.1 s");
+	record->finding.late.at_least = true;
+	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14), "rank 3 made 14 steps at least 1.31 s longer: at least 64 % of the step, from step 9 to 22");
+	record->finding.late.at_least = false;
+	record->finding.late.one_in = 3;
+	cr_expect_str_eq(over(100, 0.05, 4, 64, 61), "rank 3 made 1 of 3 steps 300 ms longer: 5 % of the time, from step 4 to 64");
+	record->finding.late.one_in = 0;
+	text_straggler_over(record, &(struct text_over){ .steps = 61, .told_late = true });
+	cr_expect_str_eq(record->text, "rank 3 made 61 steps 100 ms longer: 5 % of the step, from step 4 to 64; that is over");
+	record->finding.late.longer_share = 0.09;
+	record->longer_ms = 25;
+	record->finding.rank_count = 2;
+	cr_expect_str_eq(over(1, 0.09, -1, -1, 0), "ranks 3,5 worked 25 ms longer in a step than the others: 9 % of the step");
+	cr_expect_str_eq(over(1, 0.02, -1, -1, 0), "ranks 3,5 worked 25 ms longer in a step than the others: 9 % of the step; it cost at most about 2 %: "
+						   "another was often as late");
 }
 
 Test(text, one_waits_and_several_wait)

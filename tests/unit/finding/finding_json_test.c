@@ -87,6 +87,20 @@ Test(finding_json, one_that_is_late_now_and_then_says_how_often)
 	json_decref(json);
 }
 
+Test(finding_json, one_that_is_over_says_its_last_late_step)
+{
+	struct rw_finding finding = straggler();
+
+	finding.state = RW_FINDING_CLOSED;
+	finding.late.until_step = 22;
+	finding.late.over = true;
+	json_t *json = finding_to_json(&finding, OFFSET_NS), *late = json_object_get(json, "late");
+
+	cr_expect(json_is_true(json_object_get(late, "over")));
+	cr_expect_eq(json_integer_value(json_object_get(late, "until_step")), 22);
+	json_decref(json);
+}
+
 Test(finding_json, what_is_a_lower_bound_and_what_is_spread_out_says_so)
 {
 	struct rw_finding finding = straggler();

@@ -39,7 +39,7 @@ struct rw_finding straggler(void)
 			       .dtype = RW_DTYPE_BFLOAT16, .count = 4194304, .algorithm = RW_ALGORITHM_RING,
 			       .protocol = RW_PROTOCOL_SIMPLE, .phase = RW_PHASE_LAUNCHED, .peer_or_root = -1 },
 		.late = { .present = true, .kind = RW_LATE_HOST, .by_ms = 1300.4, .lost_ms_per_step = 1310,
-			  .lost_share = 0.64, .since_step = 9, .waiting = waiting, .waiting_count = COUNT(waiting) },
+			  .lost_share = 0.64, .since_step = 9, .until_step = -1, .waiting = waiting, .waiting_count = COUNT(waiting) },
 		.cause = { .present = true, .class_ = RW_CAUSE_IO, .share = 0.93, .text = "fsync(2)",
 			   .system_call = "fsync", .fd = 3, .path = "/mnt/slow/logs/run7/events.out.tfevents.0",
 			   .file_system = "ext4", .device = "loop3", .tid = 4711, .thread = "python-main",

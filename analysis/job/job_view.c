@@ -11,6 +11,11 @@
 
 /* What is in flight is told every second: what was not for so long is over. (Who judges waits longer, for what is lost on the way.) */
 #define FRESH_NS 1300000000u
+/* … unless nothing at all has come from its host since, which sends once a second: one batch is lost or late, and what it said last is the latest
+ * that is known. From two on, nothing is. */
+#define LOST_NS  2300000000u
+/* What a host sends sooner after the flight belongs to the same second: it need not hold it again. */
+#define SAME_NS  500000000u
 /* How far each rank has come is told when it has called nothing for 1, 2, 4 … s: until then it is of an earlier standstill. */
 #define SETTLED_NS 3000000000u
 
@@ -35,7 +40,10 @@ static const struct world_flight *flight_of(const struct job_view *view, const s
 {
 	const struct world_flight *flight = job_place_flight(view->world, member, view->now_ns);
 
-	return flight && view->now_ns < flight->heard_ns + FRESH_NS ? flight : NULL;
+	if (!flight)
+		return NULL;
+	bool unheard = world_host(view->world, member->rank)->heard_ns < flight->heard_ns + SAME_NS;
+	return view->now_ns < flight->heard_ns + (unheard ? LOST_NS : FRESH_NS) ? flight : NULL;
 }
 
 /* Is anybody still there? */

@@ -153,3 +153,71 @@ Test(job_view, a_healthy_job_loses_little)
 	for (int i = 0; i < RANKS; i++)
 		cr_expect_lt((double)rows[i].lost_ns / 1e9, 0.05 * 40 * 7, "rank %d", i);
 }
+
+static uint32_t batches;
+
+/* Of the one rank of a host, which is in a communicator of two: that it waits there, or nothing. */
+static void hear(struct job_half *half, bool waits, uint64_t now_ms)
+{
+	struct {
+		struct rw_batch header;
+		struct rw_message messages[3];
+	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = waits ? 3 : 0, .number = batches++,
+				.host = "a", .job = "j", .start = 1 } };
+
+	batch.messages[0].type = RW_MESSAGE_RANK;
+	batch.messages[0].of_rank.pid = 7;
+	batch.messages[1].type = RW_MESSAGE_MEMBER;
+	batch.messages[1].member = (struct rw_message_member){ .comm = 9, .size = 2, .hosts = 2 };
+	batch.messages[2].type = RW_MESSAGE_FLIGHT;
+	batch.messages[2].function = RW_FUNCTION_ALL_REDUCE;
+	batch.messages[2].flight = (struct rw_message_flight){ .comm = 9, .sequence = 3, .count = 1, .age_ms = 1500, .peer_or_root = -1,
+							       .phase = RW_PHASE_RUNNING, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS };
+	cr_assert_eq(job_half_take(half, &batch, sizeof(batch.header) + batch.header.count * sizeof(*batch.messages), now_ms * 1000000, NULL), 0);
+}
+
+static bool shows_that_it_waits(struct job_half *half, uint64_t now_ms)
+{
+	struct job_view view;
+
+	row_count = 0;
+	job_half_tick(half, now_ms * 1000000);
+	job_half_look(half, &view);
+	job_view_ranks(&view, keep_row, NULL);
+	cr_assert_eq(row_count, 1);
+	cr_expect(rows[0].doing == ANALYSIS_DOING_WAITS || rows[0].doing == ANALYSIS_DOING_WORKS, "%d", rows[0].doing);
+	return rows[0].doing == ANALYSIS_DOING_WAITS;
+}
+
+static void emit_nothing(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	(void)finding;
+}
+
+/* What is in flight is told once a second. What is not told again is over, unless the batch was lost that would have told it: nothing else
+ * has come then, either. */
+Test(job_view, one_lost_batch_does_not_make_a_rank_work_that_waits)
+{
+	static const struct {
+		uint64_t other_ms, at_ms; /* when the host sends another batch, which does not tell of it; and when somebody looks */
+		bool waits;
+	} cases[] = {
+		{ 0, 11200, true },	{ 0, 11400, true },	{ 0, 12200, true },	{ 0, 12400, false },
+		{ 11000, 11200, true }, { 11000, 11400, false }, { 10300, 11400, true }, { 10300, 12400, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct job_half *half = job_half_new("j", emit_nothing, NULL);
+
+		job_half_keep_course(half);
+		batches = 0;
+		hear(half, true, 10000);
+		if (cases[i].other_ms)
+			hear(half, false, cases[i].other_ms);
+		cr_expect_eq(shows_that_it_waits(half, cases[i].at_ms), cases[i].waits, "case %zu", i);
+		hear(half, true, 12500);
+		cr_expect(shows_that_it_waits(half, 12500), "case %zu: it is told again", i);
+		job_half_free(half);
+	}
+}

@@ -114,7 +114,10 @@ struct rw_communicator {
 	RW_ATOMIC(uint64_t) api_count; /* operations that the API announced, with or without a slot */
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: only counted, they get no slot */
-	uint64_t reserved[15];         /* 0; boxes of earlier versions have something else in the first 12 */
+	uint64_t reserved[12];         /* 0; boxes of earlier versions have something else here */
+	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (ncclCommSplit) to which all of its ranks have come, as far as this process
+					* knows; 0: not counted, as in earlier boxes */
+	uint64_t reserved2[2];
 	RW_ATOMIC(uint64_t) replays_timed; /* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
 };
 
@@ -198,13 +201,14 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
-/* The communicator init call that this process is in, where it may wait for the other ranks. The
- * struct is complete when since_ns is not 0. Only the interposer sees that call begin. */
+/* The call that makes a communicator, in which this process may wait for other ranks. The struct is complete when since_ns is
+ * not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all ranks of the communicator that it splits. */
 struct rw_init {
+	uint64_t parent;	      /* of a split: the parent's rw_communicator.id; 0: of no split, as in earlier boxes */
 	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = the process is in no such call */
-	uint64_t id;		      /* made from the unique id, equal on all ranks; not NCCL's own number */
-	int32_t nranks;
-	int32_t rank;
+	uint64_t id;		      /* equal on all ranks that are awaited; not NCCL's own number */
+	int32_t nranks;		      /* how many ranks are awaited, this one included … */
+	int32_t rank;		      /* … and its place among them: of a split, those of the parent */
 };
 
 enum rw_box_end {
@@ -295,7 +299,6 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) comms_refused; /* communicators beyond the table */
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
 	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: the process's heartbeat */
-	uint64_t reserved3;
 	struct rw_init init;
 };
 
@@ -309,7 +312,7 @@ static_assert(sizeof(struct rw_wait) == 64, "docs/black-box.md");
 static_assert(sizeof(struct rw_lease) == 24, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, waits_offset) == 6144, "docs/black-box.md");
 static_assert(offsetof(struct rw_box_header, head) == 6400, "docs/black-box.md");
-static_assert(offsetof(struct rw_box_header, init) == 6592, "docs/black-box.md");
+static_assert(offsetof(struct rw_box_header, init.since_ns) == 6592, "docs/black-box.md");
 static_assert(sizeof(struct rw_box_header) <= RW_BOX_HEADER_SIZE, "docs/black-box.md");
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "plugin/guest/message.h"
 #include "plugin/guest/try_lock.h"
+#include "plugin/init/awaited.h"
 #include "plugin/init/kernel_room.h"
 #include "plugin/init/process.h"
 #include "plugin/operations/call.h"
@@ -78,6 +79,7 @@ struct communicator *init_communicator(const struct communicator_init *from)
 enum init_wish init_context(const struct communicator_init *from, void **context)
 {
 	*context = handle_context(HANDLE_BLIND, 0);
+	awaited_met(from->abi >= 4 ? from->nranks : 0, from->rank);
 	if (from->abi >= 4 && from->nranks < 2)
 		return INIT_NOTHING;
 	struct communicator *communicator = init_communicator(from);

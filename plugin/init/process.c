@@ -231,41 +231,20 @@ static struct recording *open_once(const struct communicator_init *communicator)
 	return &the_recording;
 }
 
-static void note_init(struct rw_init *init, uint64_t id, int32_t nranks, int32_t rank)
-{
-	if (atomic_load_explicit(&init->since_ns, memory_order_relaxed))
-		return;
-	init->id = id;
-	init->nranks = nranks;
-	init->rank = rank;
-	atomic_store_explicit(&init->since_ns, clock_ns(), memory_order_release);
-}
-
-void process_init_waits(uint64_t id, int32_t nranks, int32_t rank)
+struct rw_box_header *process_box(int32_t nranks)
 {
 	struct identity identity;
 
-	if (nranks < 2 || rank < 0 || rank >= nranks || !recording_is_possible())
-		return;
+	if (!recording_is_possible())
+		return NULL;
 	pthread_mutex_lock(&opening);
 	if (!refused && !the_recording.box.header) {
 		read_identity(&identity, nranks);
 		refused = make_box_and_header(&the_recording, &identity) != 0;
 	}
-	if (the_recording.box.header)
-		note_init(&the_recording.box.header->init, id, nranks, rank);
-	pthread_mutex_unlock(&opening);
-}
-
-void process_init_returned(uint64_t id)
-{
-	if (!recording_is_possible())
-		return;
-	pthread_mutex_lock(&opening);
 	struct rw_box_header *header = the_recording.box.header;
-	if (header && header->init.id == id)
-		atomic_store_explicit(&header->init.since_ns, 0, memory_order_release);
 	pthread_mutex_unlock(&opening);
+	return header;
 }
 
 struct recording *process_record(const struct communicator_init *communicator)

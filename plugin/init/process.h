@@ -10,11 +10,8 @@
  * The caller holds no lock, and the communicator's device is current. Not on the path of a collective. */
 struct recording *process_record(const struct communicator_init *communicator);
 
-/* This process is about to wait for the other ranks of a communicator of `nranks` in its init: the box, which is made now
- * if there is none, shows that until process_init_returned(). Touches no device; what else a recording needs is made by
- * process_record(). Not on the path of a collective. One init at a time is noted. */
-void process_init_waits(uint64_t id, int32_t nranks, int32_t rank);
-/* The init of this communicator has returned, with success or without. */
-void process_init_returned(uint64_t id);
+/* The header of the process's box, which is made now if there is none, for the first communicator, of `nranks`: touches no
+ * device; what else a recording needs is made by process_record(). NULL: there is no box. Not on the path of a collective. */
+struct rw_box_header *process_box(int32_t nranks);
 
 #endif

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "plugin/guest/clock.h"
-#include "plugin/init/process.h"
+#include "plugin/init/awaited.h"
 #include "plugin/operations/call.h"
 #include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
@@ -79,19 +79,20 @@ static void describe(struct creation *creation, const struct caller *caller, con
 }
 
 /* Called before the call that may wait for the other ranks; within a group that call is the group's end. */
-static void announce(const struct creation *creation)
+static void announce(struct creation *creation)
 {
-	process_init_waits(creation->id, creation->nranks, creation->rank);
+	creation->awaited = (struct awaited){ .id = creation->id, .nranks = creation->nranks, .rank = creation->rank };
+	awaited_begin(&creation->awaited);
 }
 
 static int finish(struct creation *creation, int result)
 {
-	if (!call_in_group() || (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS))
-		process_init_returned(creation->id);
 	creation->communicator = call_take_communicator();
 	creation->blocking &= result != NCCL_IN_PROGRESS;
 	if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
-		pending_add(creation);
+		pending_add(creation, result);
+	else
+		awaited_end(&creation->awaited, false);
 	return result;
 }
 
@@ -157,7 +158,7 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 	for (int i = 0; result == NCCL_SUCCESS && i < count; i++) {
 		creation.comm = &comms[i];
 		creation.rank = i;
-		pending_add(&creation);
+		pending_add(&creation, result);
 	}
 	return result;
 }
@@ -176,16 +177,66 @@ static bool describe_child(struct creation *creation, const struct caller *calle
 	return true;
 }
 
+/* NULL: it is not recorded, or NCCL is still making it. Of one that does not block nothing may be known before its first use,
+ * which this is: NCCL refuses to split one that is not ready. */
+static struct communicator *recorded(struct membership *membership, nccl_comm comm)
+{
+	const struct caller *caller = atomic_load_explicit(&membership->caller, memory_order_relaxed);
+	int (*real)(nccl_comm, int *) = (int (*)(nccl_comm, int *))caller->functions[NCCL_CommGetAsyncError];
+	struct communicator *known = membership_known(membership);
+	int state;
+
+	if (known || !real || real(comm, &state) != NCCL_SUCCESS || state != NCCL_SUCCESS)
+		return known;
+	return membership_communicator(membership);
+}
+
+/* All of the parent's ranks are awaited, also for those that get no communicator. Their splits of the parent have one order. */
+static void announce_split(struct creation *creation, struct membership *membership, nccl_comm comm)
+{
+	struct communicator *parent = recorded(membership, comm);
+	uint64_t splits = parent ? communicator_splits(parent) : 0;
+
+	if (!splits)
+		return;
+	creation->parent = comm;
+	creation->awaited = (struct awaited){
+		.id = mix(mix(membership->creation.id, "split", sizeof("split")), &splits, sizeof(splits)),
+		.nranks = parent->nranks,
+		.rank = parent->rank,
+		.parent = parent,
+		.mark = communicator_mark(parent),
+	};
+	awaited_begin(&creation->awaited);
+}
+
 int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config)
 {
+	static nccl_comm none;
 	struct membership *membership = membership_find(parent);
 	PRELOAD_REAL(CommSplit, (nccl_comm, int, int, nccl_comm *, struct nccl_config *), membership);
-	struct creation creation = { .comm = comm };
+	/* Without a color nothing is made, and what the program passes need not last. */
+	struct creation creation = { .comm = color == NCCL_SPLIT_NO_COLOR ? &none : comm };
 
 	if (!preload_is_on() || !describe_child(&creation, caller, membership, color, config))
 		return real(parent, color, key, comm, config);
-	int result = real(parent, color, key, comm, config);
-	return color == NCCL_SPLIT_NO_COLOR ? result : finish(&creation, result);
+	announce_split(&creation, membership, parent);
+	return finish(&creation, real(parent, color, key, comm, config));
+}
+
+/* The ranks that stay keep their order. They alone make the call. */
+static void announce_shrink(struct creation *creation, struct membership *membership, nccl_comm comm, const int *excluded, int excluded_count)
+{
+	const struct communicator *parent = recorded(membership, comm);
+
+	if (!parent || !excluded || excluded_count < 1)
+		return;
+	struct awaited awaited = { .id = creation->id, .nranks = parent->nranks - excluded_count, .rank = parent->rank };
+	for (int i = 0; i < excluded_count; i++)
+		awaited.rank -= excluded[i] < parent->rank;
+	creation->parent = comm;
+	creation->awaited = awaited;
+	awaited_begin(&creation->awaited);
 }
 
 int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm, struct nccl_config *config,
@@ -197,6 +248,7 @@ int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_com
 
 	if (!preload_is_on() || !describe_child(&creation, caller, membership, INT64_MIN + excluded_count, config))
 		return real(parent, excluded, excluded_count, comm, config, flags);
+	announce_shrink(&creation, membership, parent, excluded, excluded_count);
 	return finish(&creation, real(parent, excluded, excluded_count, comm, config, flags));
 }
 
@@ -208,12 +260,19 @@ static void end(struct communicator *communicator)
 		communicator_end(recording, communicator);
 }
 
+/* The communicator that the caller has to end afterwards, or NULL. */
+static struct communicator *forget(nccl_comm comm)
+{
+	awaited_answered(comm);
+	return membership_remove(comm);
+}
+
 int ncclCommDestroy(nccl_comm comm)
 {
 	struct membership *membership = membership_find(comm);
 	PRELOAD_REAL(CommDestroy, (nccl_comm), membership);
 	/* Before NCCL frees it: another thread may get the same address for a new one. */
-	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
+	struct communicator *ending = preload_is_on() ? forget(comm) : NULL;
 	int result = real(comm);
 
 	end(ending);
@@ -224,24 +283,29 @@ int ncclCommAbort(nccl_comm comm)
 {
 	struct membership *membership = membership_find(comm);
 	PRELOAD_REAL(CommAbort, (nccl_comm), membership);
-	struct communicator *ending = preload_is_on() ? membership_remove(comm) : NULL;
+	struct communicator *ending = preload_is_on() ? forget(comm) : NULL;
 	int result = real(comm);
 
 	end(ending);
 	return result;
 }
 
-/* Programs poll it while a communicator that does not block is at work. It must not be what settles a membership: NCCL
- * does not report rank and size before the communicator's init has finished. */
+/* Programs poll it while a communicator that does not block is at work. NCCL does not report rank and size before the
+ * communicator's init has finished, and what is entered into the box is entered at its first use: that may call the driver. */
 int ncclCommGetAsyncError(nccl_comm comm, int *state)
 {
 	struct membership *membership = membership_find(comm);
 	PRELOAD_REAL(CommGetAsyncError, (nccl_comm, int *), membership);
-	struct communicator *asked = preload_is_on() && membership ? membership_known(membership) : NULL;
+	bool is_on = preload_is_on();
+	struct communicator *asked = is_on && membership ? membership_known(membership) : NULL;
 	uint64_t asked_ns = asked ? clock_ns() : 0;
 	int result = real(comm, state);
 
 	if (asked && result == NCCL_SUCCESS && state)
 		communicator_answered(asked, *state == NCCL_IN_PROGRESS, asked_ns);
+	if (is_on && result == NCCL_SUCCESS && state && *state != NCCL_IN_PROGRESS)
+		awaited_answered(comm);
+	if (is_on && membership && result == NCCL_SUCCESS && state && *state == NCCL_SUCCESS)
+		membership_is_made(membership);
 	return result;
 }

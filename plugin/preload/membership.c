@@ -119,10 +119,20 @@ static unsigned int link_candidate(struct recording *recording, const struct cre
 	return candidates;
 }
 
-static struct communicator *settle(struct creation *creation, nccl_comm comm)
+static void fill(struct communicator *found, const struct creation *creation)
+{
+	communicator_fill_place(found, creation->nranks, creation->rank);
+	/* Before ABI v4 its id can be unknown on some ranks and known on others. */
+	if (found->abi == 0 || found->abi >= 4)
+		communicator_count_splits(found);
+	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
+	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
+}
+
+/* *found NULL: it is not recorded. False: it is not known yet which one it is, and it may not be entered. */
+static bool settle(struct creation *creation, nccl_comm comm, bool may_enter, struct communicator **found)
 {
 	struct recording *recording = recording_get();
-	struct communicator *found = creation->communicator;
 	int32_t device = ask(creation->caller, NCCL_CommCuDevice, comm);
 
 	if (creation->nranks == NOT_KNOWN) {
@@ -130,18 +140,17 @@ static struct communicator *settle(struct creation *creation, nccl_comm comm)
 		creation->rank = ask(creation->caller, NCCL_CommUserRank, comm);
 	}
 	if (creation->nranks < 2 || creation->rank < 0)
-		return NULL;
-	unsigned int candidates = link_candidate(recording, creation, device, &found);
+		return may_enter || creation->nranks != NOT_KNOWN;
+	struct communicator *one = creation->communicator;
+	unsigned int candidates = link_candidate(recording, creation, device, &one);
 	if (candidates > 1)
-		return NULL; /* not certain which of them it is */
-	if (!candidates)
-		found = enter(creation, device);
-	if (!found)
-		return NULL;
-	communicator_fill_place(found, creation->nranks, creation->rank);
-	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
-	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
-	return found;
+		return true; /* not certain which of them it is */
+	if (!candidates && !may_enter)
+		return false;
+	*found = candidates ? one : enter(creation, device);
+	if (*found)
+		fill(*found, creation);
+	return true;
 }
 
 /* NULL if it was destroyed without our wrapper and its entry belongs to another communicator by now. */
@@ -198,13 +207,13 @@ static bool finish_settling(struct membership *membership, const struct unsettle
 }
 
 /* Under membership->settling. */
-static void settle_membership(struct membership *membership)
+static void settle_membership(struct membership *membership, bool may_enter)
 {
 	struct unsettled unsettled;
+	struct communicator *found = NULL;
 
-	if (!begin_settling(membership, &unsettled))
+	if (!begin_settling(membership, &unsettled) || !settle(&unsettled.creation, unsettled.comm, may_enter, &found))
 		return;
-	struct communicator *found = settle(&unsettled.creation, unsettled.comm);
 	struct recording *recording = recording_get();
 	/* Destroyed or aborted meanwhile, by somebody who did not know that it had been entered into the box. */
 	if (!finish_settling(membership, &unsettled, found) && found && found->abi == 0 && recording)
@@ -223,10 +232,18 @@ struct communicator *membership_communicator(struct membership *membership)
 	/* Acquire: pairs with the release in finish_settling(). */
 	if (!atomic_load_explicit(&membership->settled, memory_order_acquire)) {
 		await_settling(membership);
-		settle_membership(membership);
+		settle_membership(membership, true);
 		try_lock_leave(&membership->settling);
 	}
 	return found_before(membership);
+}
+
+void membership_is_made(struct membership *membership)
+{
+	if (atomic_load_explicit(&membership->settled, memory_order_relaxed) || !try_lock_take(&membership->settling))
+		return;
+	settle_membership(membership, false);
+	try_lock_leave(&membership->settling);
 }
 
 /* One that has been removed while a thread was settling it is not free before that thread is done: whoever came next

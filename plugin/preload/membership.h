@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "plugin/guest/try_lock.h"
+#include "plugin/init/awaited.h"
 #include "plugin/nccl/nccl.h"
 #include "plugin/preload/caller.h"
 #include "plugin/recording/communicator.h"
@@ -26,6 +27,8 @@ struct creation {
 	bool blocking;
 	char name[64];
 	uint64_t before;                   /* recorded communicators before it */
+	nccl_comm parent;                  /* of a split or shrink; else NULL */
+	struct awaited awaited;            /* what the box shows while its ranks are awaited */
 	struct communicator *communicator; /* NULL: not known (yet) */
 };
 
@@ -51,6 +54,10 @@ struct communicator *membership_communicator(struct membership *membership);
 
 /* The same if it has been found before, else NULL. Wait-free. */
 struct communicator *membership_known(const struct membership *membership);
+
+/* NCCL has answered that it is at work no more for a communicator that does not block: if its profiler interface has reported
+ * it, it is found now. Waits for nothing, and does not call the driver. */
+void membership_is_made(struct membership *membership);
 
 /* NCCL has created the communicator, or will (non-blocking). */
 void membership_add(const struct creation *creation);

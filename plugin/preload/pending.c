@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "plugin/init/process.h"
 #include "plugin/operations/call.h"
 
 struct waiting {
@@ -17,17 +16,27 @@ struct waiting {
 static struct waiting *waiting;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-void pending_add(const struct creation *creation)
+/* NCCL has made it, or goes on with it. The handle of a child can be NULL meanwhile: NCCL answers for the parent. */
+static void made(const struct creation *creation, int result)
+{
+	if (result == NCCL_IN_PROGRESS)
+		awaited_goes_on(&creation->awaited, creation->parent ? creation->parent : *creation->comm);
+	else
+		awaited_end(&creation->awaited, true);
+	membership_add(creation);
+}
+
+void pending_add(const struct creation *creation, int result)
 {
 	struct waiting *entry;
 
 	if (!call_in_group()) {
-		membership_add(creation);
+		made(creation, result);
 		return;
 	}
 	entry = malloc(sizeof(*entry));
 	if (!entry) {
-		process_init_returned(creation->id);
+		awaited_end(&creation->awaited, true);
 		return;
 	}
 	entry->thread = pthread_self();
@@ -70,10 +79,11 @@ void pending_end(int result)
 	if (!call_group_created())
 		return;
 	for (struct waiting *entry; (entry = take());) {
-		process_init_returned(entry->creation.id);
 		entry->creation.blocking &= result != NCCL_IN_PROGRESS;
 		if (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS)
-			membership_add(&entry->creation);
+			made(&entry->creation, result);
+		else
+			awaited_end(&entry->creation.awaited, false);
 		free(entry);
 	}
 }

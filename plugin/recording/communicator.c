@@ -90,6 +90,7 @@ static void clear_entry(struct rw_communicator *entry)
 	atomic_store_explicit(&entry->ended_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->splits, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->replays_timed, 0, memory_order_relaxed);
 }
 
@@ -210,6 +211,19 @@ void communicator_fill_place(struct communicator *communicator, int32_t nranks, 
 		return;
 	communicator->nranks = nranks;
 	communicator->entry->nranks = nranks;
+}
+
+void communicator_count_splits(struct communicator *communicator)
+{
+	uint64_t not_counted = 0;
+
+	atomic_compare_exchange_strong_explicit(&communicator->entry->splits, &not_counted, 1, memory_order_relaxed, memory_order_relaxed);
+}
+
+void communicator_split(struct communicator *communicator)
+{
+	if (communicator_splits(communicator))
+		atomic_fetch_add_explicit(&communicator->entry->splits, 1, memory_order_relaxed);
 }
 
 void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns)

@@ -80,6 +80,15 @@ struct communicator *communicator_add(struct recording *recording, const struct 
 bool communicator_fill_identity(struct communicator *communicator, const struct communicator_identity *identity);
 /* Size and own rank as the interposer knows them, where NCCL's profiler interface does not report them. */
 void communicator_fill_place(struct communicator *communicator, int32_t nranks, int32_t rank);
+/* From now on its splits are counted: the interposer knows which communicator the program's handle is. */
+void communicator_count_splits(struct communicator *communicator);
+/* All its ranks have come to the split in which this process was. */
+void communicator_split(struct communicator *communicator);
+/* As in its entry: 0 not counted. */
+static inline uint64_t communicator_splits(const struct communicator *communicator)
+{
+	return atomic_load_explicit(&communicator->entry->splits, memory_order_relaxed);
+}
 /* The communicator takes no more events; the plugin's thread gives its unfinished operations up. Idempotent. Any thread;
  * takes a lock that is never held across a call of the driver. */
 void communicator_end(struct recording *recording, struct communicator *communicator);

@@ -26,6 +26,8 @@ static int make(void **comm, int nranks, int rank)
 	struct played_communicator *made = &communicators[used++ % COMMUNICATORS];
 
 	*comm = NULL;
+	if (played_nccl.inside)
+		played_nccl.inside();
 	if (played_nccl.result && played_nccl.result != NCCL_IN_PROGRESS)
 		return played_nccl.result;
 	*made = (struct played_communicator){ nranks, rank, played_nccl.device };
@@ -84,6 +86,8 @@ int ncclGroupStart(void)
 int ncclGroupEnd(void)
 {
 	depth--;
+	if (!depth && played_nccl.inside)
+		played_nccl.inside();
 	return launch();
 }
 
@@ -125,7 +129,11 @@ int ncclCommSplit(void *parent, int color, int key, void **comm, struct nccl_con
 {
 	(void)parent, (void)key, (void)config;
 	*comm = NULL;
-	return color == NCCL_SPLIT_NO_COLOR ? 0 : make(comm, played_nccl.nranks, played_nccl.rank);
+	if (color != NCCL_SPLIT_NO_COLOR)
+		return make(comm, played_nccl.nranks, played_nccl.rank);
+	if (played_nccl.inside)
+		played_nccl.inside();
+	return played_nccl.result;
 }
 
 int ncclCommShrink(void *parent, int *excluded, int excluded_count, void **comm, struct nccl_config *config, int flags)

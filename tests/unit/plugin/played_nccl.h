@@ -18,6 +18,7 @@ extern struct played_nccl {
 	int device;
 	int nranks, rank; /* of children */
 	void (*init)(void *comm, int nranks, int rank); /* NULL: nobody listens */
+	void (*inside)(void); /* a call that makes a communicator, before it does, and the end of the outermost group */
 	void (*call)(const struct played_call *call);
 	void (*launch)(void);	 /* behind a call outside of a group, and at the end of the outermost one */
 	void (*end)(void *comm);

@@ -84,7 +84,7 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		       message->init.world_size >= message->init.size && message->rank < message->init.world_size &&
 		       message->init.life <= RW_MESSAGE_KILLED;
 	case RW_MESSAGE_ABSENT:
-		return message->absent.absence >= RW_MESSAGE_ABSENT_STOPPED && message->absent.absence <= RW_MESSAGE_ABSENT_BUSY &&
+		return message->absent.absence >= RW_MESSAGE_ABSENT_STOPPED && message->absent.absence <= RW_MESSAGE_ABSENT_PASSED &&
 		       message->absent.level <= RW_LEVEL_EBPF && message->absent.class_ < RW_CAUSE_COUNT &&
 		       ends(message->absent.text, sizeof(message->absent.text));
 	default:

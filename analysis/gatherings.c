@@ -32,6 +32,31 @@ static int by_init_and_rank(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
+const struct member *gatherings_parent(const struct process *process, const struct communicator **parent)
+{
+	for (uint32_t i = 0; process->init.parent && i < process->seat_count; i++) {
+		const struct seat *seat = &process->seats[i];
+		const struct member *member = job_seated(seat);
+		if (!member || seat->communicator->id != process->init.parent || member->comm_rank != process->init.rank || member->ended)
+			continue;
+		*parent = seat->communicator;
+		return member;
+	}
+	return NULL;
+}
+
+static struct comer comer_of(const struct process *process, uint32_t index)
+{
+	struct comer comer = { .id = process->init.id, .since_ns = process->init.since_ns, .rank = process->init.rank, .size = process->init.nranks,
+			       .world_rank = process->world_rank, .world_size = process->world_size, .index = index,
+			       .split = process->init.parent != 0 };
+	const struct member *member = gatherings_parent(process, &comer.parent);
+
+	comer.unclear = comer.split && !member;
+	comer.splits = member ? member->splits : 0;
+	return comer;
+}
+
 /* Where nobody lives any more, those count who waited when they ended. */
 static uint32_t collect(struct comer *comers, const struct job *job, bool ended_too)
 {
@@ -44,9 +69,7 @@ static uint32_t collect(struct comer *comers, const struct job *job, bool ended_
 		const struct process *process = job->processes[i];
 		bool counts = lives ? process->life == ANALYSIS_ALIVE : ended_too && process_is_dead(process);
 		if (counts && is_in_init(process))
-			comers[count++] = (struct comer){ .id = process->init.id, .since_ns = process->init.since_ns,
-							  .rank = process->init.rank, .size = process->init.nranks,
-							  .world_rank = process->world_rank, .world_size = process->world_size, .index = i };
+			comers[count++] = comer_of(process, i);
 	}
 	return count;
 }
@@ -56,9 +79,22 @@ static bool is_consistent(const struct comer *comers, uint32_t count, const int3
 {
 	for (uint32_t i = 1; i < count; i++)
 		if (comers[i].rank == comers[i - 1].rank || present[i] == present[i - 1] ||
-		    comers[i].size != comers[0].size || comers[i].world_size != comers[0].world_size)
+		    comers[i].size != comers[0].size || comers[i].world_size != comers[0].world_size ||
+		    comers[i].split != comers[0].split || comers[i].parent != comers[0].parent)
 			return false;
-	return true;
+	return !comers[0].unclear;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+static bool is_among(const int32_t *ranks, uint32_t count, int32_t rank)
+{
+	return bsearch(&rank, ranks, count, sizeof(*ranks), by_number) != NULL;
 }
 
 static uint32_t add_rest_of_world(const struct gathering *gathering, int32_t *missing)
@@ -147,6 +183,58 @@ static uint32_t add_by_order(const struct gathering *gathering, const struct com
 	return count;
 }
 
+/* A rank that has been through this split proves that all have come to it: what the others wait for is no rank that is missing there. */
+static bool has_been_there(const struct member *member, const struct comer *comers, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (member->splits > comers[i].splits)
+			return true;
+	return false;
+}
+
+static bool has_process(const struct job *job, int32_t world_rank)
+{
+	for (uint32_t i = 0; i < job->process_count; i++)
+		if (job->processes[i]->world_rank == world_rank)
+			return true;
+	return false;
+}
+
+/* Ranks of the parent that were not seen; where that is the whole world they are known all the same. False: one was seen, and it is not known
+ * whether it has come. */
+static bool add_unseen(const struct gathering *gathering, int32_t *missing, uint32_t *count)
+{
+	uint32_t seen = *count;
+
+	for (int32_t rank = 0; rank < gathering->size; rank++) {
+		if (is_among(gathering->present, gathering->present_count, rank) || is_among(missing, seen, rank))
+			continue;
+		if (*count == (uint32_t)gathering->size || has_process(gathering->parent->members->process->of_job, rank))
+			return false;
+		missing[(*count)++] = rank;
+	}
+	sort_i32(missing, *count);
+	return true;
+}
+
+/* Those of the parent that have not come. False: all have, or of some it is not known. */
+static bool add_rest_of_parent(const struct gathering *gathering, const struct comer *comers, int32_t *missing, uint32_t *count)
+{
+	const struct communicator *parent = gathering->parent;
+
+	for (uint32_t i = 0; i < parent->member_count; i++) {
+		const struct member *member = &parent->members[i];
+		int32_t rank = member->process->world_rank;
+		if (is_among(gathering->present, gathering->present_count, rank))
+			continue;
+		if (rank < 0 || !member->splits || has_been_there(member, comers, gathering->present_count) || *count == (uint32_t)gathering->size)
+			return false;
+		missing[(*count)++] = rank;
+	}
+	sort_i32(missing, *count);
+	return gathering->size != comers->world_size || add_unseen(gathering, missing, count);
+}
+
 /* False: nobody is missing, or nothing can be said of it. */
 static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present, int32_t *missing)
 {
@@ -165,8 +253,12 @@ static bool gather(struct gathering *gathering, const struct comer *comers, uint
 	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present))
 		return false;
 	gathering->early = (uint32_t)gathering->size - count > count;
-	gathering->whole_world = gathering->size == comers->world_size;
-	gathering->missing_count = gathering->whole_world ? add_rest_of_world(gathering, missing) : add_by_order(gathering, comers, missing);
+	gathering->split = comers->split;
+	gathering->parent = comers->parent;
+	gathering->certain = gathering->parent || gathering->size == comers->world_size;
+	if (gathering->parent)
+		return add_rest_of_parent(gathering, comers, missing, &gathering->missing_count);
+	gathering->missing_count = gathering->certain ? add_rest_of_world(gathering, missing) : add_by_order(gathering, comers, missing);
 	return true;
 }
 
@@ -289,18 +381,6 @@ void gatherings_free(struct gatherings *gatherings)
 	free(gatherings->missing);
 	free(gatherings->waiting);
 	*gatherings = (struct gatherings){ 0 };
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const int32_t *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-static bool is_among(const int32_t *ranks, uint32_t count, int32_t rank)
-{
-	return bsearch(&rank, ranks, count, sizeof(*ranks), by_number) != NULL;
 }
 
 bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank)

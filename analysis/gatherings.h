@@ -2,7 +2,7 @@
 /*
  * Who has come to the init (ncclCommInitRank and its kin) of each communicator that is being made, and which ranks are missing there. NCCL has
  * not reported who the communicator's ranks are. Each rank that has come shows its place and their number, and what follows from these is in
- * docs/analysis.md, "Init".
+ * docs/analysis.md, "Init". A split (ncclCommSplit) awaits all ranks of the communicator that it splits, and these are known.
  */
 #ifndef ANALYSIS_GATHERINGS_H
 #define ANALYSIS_GATHERINGS_H
@@ -18,13 +18,18 @@ struct comer {
 	int32_t rank, size; /* its rank in the communicator, and how many that has */
 	int32_t world_rank, world_size;
 	uint32_t index; /* the caller's, for the one that came first */
+	bool split, unclear; /* unclear: of a split, whose parent is to be known and is not */
+	const struct communicator *parent; /* of a split, where it is known … */
+	uint64_t splits;                   /* … and how many the rank has been through: struct member */
 };
 
 /* Ranks are those of the world, ascending. */
 struct gathering {
 	uint64_t id, begun_ns, since_ns; /* when the first and when the last of them had come */
 	int32_t size;
-	bool whole_world;
+	bool split;
+	const struct communicator *parent; /* of a split, where it is known; else NULL */
+	bool certain; /* who the others are is not inferred: the whole world's, or those of the parent */
 	bool early; /* more are missing than have come */
 	uint32_t first; /* the index of the one that came first */
 	uint32_t present_count, missing_count;
@@ -40,6 +45,8 @@ struct gatherings {
 	uint32_t waiting_count;
 };
 
+/* The process's place in the communicator that it is splitting; NULL: it splits none, or one that is not known here. */
+const struct member *gatherings_parent(const struct process *process, const struct communicator **parent);
 /* Takes the gatherings of a job where a rank is missing. Empty: there is none. ended_too: if no process is in an init, those count that were in
  * one when they ended. The index is that of a process. gatherings_free() frees it, and is not needed after an error. Returns 0 or -ENOMEM. */
 int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too);

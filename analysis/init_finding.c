@@ -44,7 +44,7 @@ bool init_finding_has_process(enum analysis_absence absence)
 static void set_operation(struct rw_finding *finding, const struct gathering *gathering)
 {
 	finding->operation.present = true;
-	finding->operation.comm = gathering->id;
+	finding->operation.comm = gathering->parent ? gathering->parent->id : gathering->id;
 	finding->operation.comm_size = gathering->size;
 	finding->operation.phase = RW_PHASE_INIT;
 }
@@ -57,13 +57,18 @@ static void set_times(struct rw_finding *finding, uint64_t since_ns, uint64_t no
 	finding->late.present = true;
 }
 
+static const char *call_name(const struct gathering *gathering)
+{
+	return gathering->split ? "ncclCommSplit" : "ncclCommInitRank";
+}
+
 int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns)
 {
 	struct rw_finding *finding = &record->finding;
 
 	finding->severity = states[absence].severity;
 	/* Which ranks a part of the world has is inferred. */
-	finding->confidence = states[absence].confidence == RW_CERTAIN && !gathering->whole_world ? RW_LIKELY : states[absence].confidence;
+	finding->confidence = states[absence].confidence == RW_CERTAIN && !gathering->certain ? RW_LIKELY : states[absence].confidence;
 	set_times(finding, gathering->since_ns, now_ns);
 	set_operation(finding, gathering);
 	finding->cause.present = true;
@@ -73,11 +78,13 @@ int init_finding_begin(struct record *record, enum analysis_absence absence, con
 
 void init_finding_end(struct record *record, enum analysis_absence absence, int32_t pid, const struct gathering *gathering, bool cause_seen)
 {
-	if (states[absence].missing && !cause_seen)
+	if (absence == ANALYSIS_ABSENT_ENDED && gathering->split)
+		record_add_missing(record, "how it ended: its exit status was not seen");
+	else if (states[absence].missing && !cause_seen)
 		record_add_missing(record, states[absence].missing);
-	if (!gathering->whole_world)
+	if (!gathering->certain)
 		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and it is inferred from the places of those that wait");
-	text_init(record, absence, pid);
+	text_init(record, call_name(gathering), absence, pid);
 }
 
 int init_finding_write_circle(struct record *record, const struct init_circle *circle, uint64_t now_ns)
@@ -85,12 +92,14 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	struct text_init_link links[TEXT_CIRCLE_LINKS];
 	int32_t ranks[CIRCLE_RANKS_MAX];
 	struct rw_finding *finding = &record->finding;
+	bool split = false;
 
 	for (uint32_t i = 0; i < circle->count; i++) {
 		const struct init_circle_link *link = &circle->links[i], *next = &circle->links[(i + 1) % circle->count];
 		ranks[i] = link->rank;
 		if (i < TEXT_CIRCLE_LINKS)
-			links[i] = (struct text_init_link){ link->rank, next->rank, link->gathering->size };
+			links[i] = (struct text_init_link){ link->rank, next->rank, link->gathering->size, call_name(link->gathering) };
+		split |= link->gathering->split;
 	}
 	if (record_set_waiting_worlds(record, ranks, circle->count))
 		return -ENOMEM;
@@ -99,6 +108,6 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	finding->confidence = RW_INCONCLUSIVE;
 	set_times(finding, circle->since_ns, now_ns);
 	set_operation(finding, circle->links[0].gathering);
-	text_init_circle(record, links, circle->count);
+	text_init_circle(record, links, circle->count, split);
 	return 0;
 }

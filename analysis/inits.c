@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <rankwatch/message.h>
+
 #include "analysis/gatherings.h"
 #include "analysis/init_circle.h"
 #include "analysis/init_finding.h"
@@ -66,9 +68,9 @@ static uint32_t asked_at(const struct inits *inits, int32_t world_rank)
 	return at;
 }
 
-void inits_ask(struct inits *inits, int32_t world_rank, uint16_t generation, uint64_t now_ns)
+void inits_ask(struct inits *inits, const struct inits_asked *asked, uint64_t now_ns)
 {
-	uint32_t at = asked_at(inits, world_rank);
+	uint32_t at = asked_at(inits, asked->world_rank);
 	for (uint32_t i = 0; i < inits->asked_count && at == inits->asked_count; i++)
 		if (now_ns >= inits->asked[i].until_ns)
 			at = i;
@@ -76,7 +78,8 @@ void inits_ask(struct inits *inits, int32_t world_rank, uint16_t generation, uin
 		return;
 	if (at == inits->asked_count)
 		inits->asked_count++;
-	inits->asked[at] = (struct inits_asked){ .world_rank = world_rank, .generation = generation, .until_ns = now_ns + INIT_ASKED_NS };
+	inits->asked[at] = *asked;
+	inits->asked[at].until_ns = now_ns + INIT_ASKED_NS;
 }
 
 /* Adds those asked for that are not among `found` of the ranks yet. Returns how many there are then. */
@@ -244,16 +247,21 @@ static bool is_due(const struct absentee *absentee, const struct gathering *gath
 	return now_ns - since_ns >= init_finding_after_ns(absentee->absence);
 }
 
-/* A rank that has been in other communicators has a box, whose process the job knows, and which thread enqueued there. */
+/* A rank that has been in other communicators has a box, whose process the job knows: what its threads do is noted there. */
 static const struct process *boxed_process(const struct job *job, const struct absentee *absentee)
 {
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
-		if (process->world_rank == absentee->world_rank && process->pid == absentee->pid && !process_is_dead(process) &&
-		    process->enqueue_tid)
+		if (process->world_rank == absentee->world_rank && process->pid == absentee->pid && !process_is_dead(process))
 			return process;
 	}
 	return NULL;
+}
+
+/* The one that enqueued before, else the main thread. */
+static uint32_t calling_thread(const struct process *process, const struct absentee *absentee)
+{
+	return process->enqueue_tid ? process->enqueue_tid : absentee->seen.tid;
 }
 
 /* What it has waited for since then, in the words of any other wait. NULL: nobody saw its threads. */
@@ -266,7 +274,7 @@ static const struct process *find_cause(const struct analysis *analysis, const s
 		return NULL;
 	uint64_t kept_ns = evidence_since_ns(&process->evidence);
 	const struct cause_window window = { kept_ns > since_ns ? kept_ns : since_ns, now_ns };
-	cause_find(&analysis->intern, process, process->enqueue_tid, &window, 1, cause);
+	cause_find(&analysis->intern, process, calling_thread(process, absentee), &window, 1, cause);
 	cause->lost = losses_in(&analysis->losses, &window, 1);
 	return cause->seen == RW_LEVEL_NONE ? NULL : process;
 }
@@ -279,8 +287,9 @@ static bool add_cause(const struct analysis *analysis, const struct absentee *ab
 	if (!process)
 		return false;
 	record_set_cause(record, &analysis->intern, process, &cause);
-	record_add_missing(record, process == absentee->seen.process ? "which of its threads has to call it: its main thread is assumed"
-								     : "which of its threads has to call it: the one that enqueued before is assumed");
+	bool enqueued = process != absentee->seen.process && process->enqueue_tid;
+	record_add_missing(record, enqueued ? "which of its threads has to call it: the one that enqueued before is assumed"
+					    : "which of its threads has to call it: its main thread is assumed");
 	return true;
 }
 
@@ -371,7 +380,7 @@ size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *
 		if (count < room)
 			suspects[count] = (struct analysis_suspect){
 				.process = boxed ? boxed->id : analysis_absent_process(absentee->world_rank),
-				.tid = boxed ? boxed->enqueue_tid : absentee->seen.tid,
+				.tid = boxed ? calling_thread(boxed, absentee) : absentee->seen.tid,
 				.since_ns = absentee->since_ns,
 			};
 		count++;
@@ -379,19 +388,60 @@ size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *
 	return count;
 }
 
+/* The rank's place in the communicator that others split; NULL: no process of it with such a place lives here. */
+static const struct member *asked_member(const struct job *job, const struct inits_asked *asked)
+{
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		if (process->world_rank != asked->world_rank || process_is_dead(process))
+			continue;
+		for (uint32_t k = 0; k < process->seat_count; k++)
+			if (process->seats[k].communicator && rw_message_parent(process->seats[k].communicator->id) == asked->parent)
+				return job_seated(&process->seats[k]);
+	}
+	return NULL;
+}
+
+/* False: of a rank that may be in that split without being seen there nothing is said. */
+static bool begin_answer(const struct job *job, const struct inits_asked *asked, struct inits_answer *answer)
+{
+	const struct member *member = asked->parent ? asked_member(job, asked) : NULL;
+
+	*answer = (struct inits_answer){ .world_rank = asked->world_rank, .generation = asked->generation,
+					 .of = rw_message_split(asked->parent, asked->splits) };
+	if (!asked->parent)
+		return true;
+	if (!member || !member->splits)
+		return false;
+	answer->pid = member->process->pid;
+	answer->passed = (int16_t)(uint16_t)(member->splits - asked->splits) > 0;
+	return true;
+}
+
+static bool fill_answer(const struct analysis *analysis, struct inits_answer *answer, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < analysis->inits.count; i++) {
+		const struct absentee *absentee = &analysis->inits.absentees[i];
+		if (absentee->world_rank != answer->world_rank || !is_looked_at(absentee, now_ns) || absentee->dead)
+			continue;
+		answer->pid = absentee->pid;
+		answer->absence = absentee->absence;
+		answer->since_ns = absentee->since_ns;
+		answer->process = find_cause(analysis, absentee, absentee->since_ns, now_ns, &answer->cause);
+		return true;
+	}
+	return false;
+}
+
 size_t inits_answers(const struct analysis *analysis, struct inits_answer answers[INITS_ABSENTEES], uint64_t now_ns)
 {
 	int32_t asked[INITS_ABSENTEES];
 	size_t count = 0, asked_count = add_asked(analysis, asked, 0, INITS_ABSENTEES, now_ns);
-	for (uint32_t i = 0; i < analysis->inits.count; i++) {
-		const struct absentee *absentee = &analysis->inits.absentees[i];
-		if (!is_looked_at(absentee, now_ns) || absentee->dead || !is_among(asked, asked_count, absentee->world_rank))
+	for (size_t i = 0; i < asked_count; i++) {
+		struct inits_answer *answer = &answers[count];
+		if (!begin_answer(&analysis->job, &analysis->inits.asked[asked_at(&analysis->inits, asked[i])], answer))
 			continue;
-		struct inits_answer *answer = &answers[count++];
-		*answer = (struct inits_answer){ .world_rank = absentee->world_rank, .pid = absentee->pid, .absence = absentee->absence,
-						 .since_ns = absentee->since_ns };
-		answer->generation = analysis->inits.asked[asked_at(&analysis->inits, absentee->world_rank)].generation;
-		answer->process = find_cause(analysis, absentee, absentee->since_ns, now_ns, &answer->cause);
+		count += answer->passed || fill_answer(analysis, answer, now_ns);
 	}
 	return count;
 }

@@ -44,6 +44,8 @@ struct absentee {
 struct inits_asked {
 	int32_t world_rank;
 	uint16_t generation; /* of the job, as it was asked */
+	uint16_t splits;     /* of the split that the others are in, and its parent, as in struct rw_message_ask */
+	uint32_t parent;
 	uint64_t until_ns;
 };
 
@@ -59,14 +61,16 @@ struct inits {
 struct inits_answer {
 	int32_t world_rank, pid;
 	uint16_t generation;           /* as it was asked */
+	uint8_t of;                    /* which split it was asked about: rw_message_split() */
+	bool passed;                   /* it has been through that; then the rest says nothing */
 	enum analysis_absence absence; /* STOPPED, IDLE or BUSY … */
 	uint64_t since_ns;             /* … at each look since then */
 	const struct process *process; /* whose threads were seen; NULL: nobody's, and `cause` is not set */
 	struct cause cause;
 };
 
-/* Others wait for this rank in an init, as is seen where all hosts are: whether it is on this one is still to be found out. */
-void inits_ask(struct inits *inits, int32_t world_rank, uint16_t generation, uint64_t now_ns);
+/* Others wait for this rank in an init, as is seen where all hosts are: whether it is on this one is still to be found out. until_ns is not set. */
+void inits_ask(struct inits *inits, const struct inits_asked *asked, uint64_t now_ns);
 /* Fills in what is known of the ranks asked about that have a process on this host, and do not wait themselves. Returns how many it has filled in. */
 size_t inits_answers(const struct analysis *analysis, struct inits_answer answers[INITS_ABSENTEES], uint64_t now_ns);
 /* Fills in the ranks for which others wait in an init, here or where it was asked for them, and which wait for nobody themselves, ascending.

@@ -150,6 +150,7 @@ struct member {
 	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
 	uint64_t sent, sent_itself; /* Sends, and those of them to the member itself */
 	uint64_t announced; /* operations that the API announced, by the box's count */
+	uint64_t splits;    /* struct rw_communicator */
 	uint64_t created_ns;
 	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* number of captured calls of which results were seen */

@@ -284,14 +284,14 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
-void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count)
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split)
 {
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32], text[128];
 
 	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
 	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++) {
-		snprintf(text, sizeof(text), "%s rank %d in ncclCommInitRank of %d ranks for rank %d", i ? "," : ":", links[i].rank, links[i].size,
+		snprintf(text, sizeof(text), "%s rank %d in %s of %d ranks for rank %d", i ? "," : ":", links[i].rank, links[i].call, links[i].size,
 			 links[i].awaited);
 		add_text(record, text);
 	}
@@ -299,8 +299,10 @@ void text_init_circle(struct record *record, const struct text_init_link *links,
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 	add_text(record, text);
 	record_set_words(record, RW_CAUSE_UNKNOWN, "each makes another communicator, to which the next one of them has not come",
-			 "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its group: "
-			 "find where the order of first collectives differs, or call init_process_group with device_id");
+			 split ? "all ranks must make the communicators that they share in one order, and all ranks of a communicator must take part in each "
+				 "split of it: find where the order of these calls (PyTorch: of new_group) differs"
+			       : "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its group: "
+				 "find where the order of first collectives differs, or call init_process_group with device_id");
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
@@ -332,7 +334,7 @@ void text_ended_first(struct record *record, double before_ms)
 		 waiting_name(others, sizeof(others), finding));
 }
 
-void text_init(struct record *record, enum analysis_absence absence, int32_t pid)
+void text_init(struct record *record, const char *call, enum analysis_absence absence, int32_t pid)
 {
 	static const char *const states[] = {
 		[ANALYSIS_ABSENT_NONE] = "has not arrived (no process of it was seen on this host)",
@@ -343,10 +345,10 @@ void text_init(struct record *record, enum analysis_absence absence, int32_t pid
 	char who[128], waiting[128], waited[32], ended[64];
 	const char *what = absence == ANALYSIS_ABSENT_ENDED ? ended : states[absence];
 	snprintf(ended, sizeof(ended), "has no process any more (pid %d has ended)", pid);
-	snprintf(record->text, sizeof(record->text), "%s %s: %s %s waited %s for it in ncclCommInitRank of %d ranks",
+	snprintf(record->text, sizeof(record->text), "%s %s: %s %s waited %s for it in %s of %d ranks",
 		 subject(who, sizeof(who), record), what, waiting_name(waiting, sizeof(waiting), finding),
 		 finding->late.waiting_count == 1 ? "has" : "have",
-		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size);
+		 duration(waited, sizeof(waited), finding->late.by_ms), call, finding->operation.comm_size);
 }
 
 void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32_t count)

@@ -48,20 +48,21 @@ struct text_circle_link {
 /* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0; for 12.0 s", with the
  * advice, and what remains unknown. links: the first TEXT_CIRCLE_LINKS of the circle's `count` links, or all if these are fewer. */
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count);
-/* A rank of a circle in the inits of communicators: it waits in that of `size` ranks for the awaited rank. World ranks. */
+/* A rank of a circle in the inits of communicators: it waits in that call, of `size` ranks, for the awaited rank. World ranks. */
 struct text_init_link {
 	int32_t rank, awaited, size;
+	const char *call;
 };
-/* The same of such a circle. */
-void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count);
+/* The same of such a circle. split: some of these calls split a communicator. */
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */
 /* before_ms < 0: how long before is not known. */
 void text_ended_first(struct record *record, double before_ms);
 /* "rank 2 has not arrived: ranks 0,1,3-7 have waited 11 s for it in ncclCommInitRank of 8 ranks" */
-/* pid: of the process that has ended. */
-void text_init(struct record *record, enum analysis_absence absence, int32_t pid);
+/* call: "ncclCommInitRank"; pid: of the process that has ended. */
+void text_init(struct record *record, const char *call, enum analysis_absence absence, int32_t pid);
 /* "ranks 0-6 have waited 31 s in ncclCommInitRank of 8 ranks, and no host knows a process of rank 7, which has not come", with the advice, and what
  * remains unknown. world_ranks: ascending. */
 void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32_t count);

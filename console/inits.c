@@ -83,7 +83,7 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	}
 	if (count)
 		qsort(waiting, count, sizeof(*waiting), by_rank);
-	fprintf(out, "  ncclCommInitRank of %d ranks: %zu seen in it\n", init->nranks, come);
+	fprintf(out, "  %s of %d ranks: %zu seen in it\n", init->parent ? "ncclCommSplit" : "ncclCommInitRank", init->nranks, come);
 	if (count)
 		print_ranks(out, "joined", waiting, count);
 	if (named && named + come == (size_t)init->nranks)

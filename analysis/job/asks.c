@@ -74,7 +74,7 @@ static void ask_why(struct asks *asks, struct world *world, uint64_t now_ns, job
 		asked++;
 		if (why && rank->host != WORLD_NONE)
 			ask_host(asks, world, world_host(world, i), &message, ask, argument);
-		message.ask.flags = RW_ASK_ABSENCE;
+		message.ask = (struct rw_message_ask){ .flags = RW_ASK_ABSENCE, .splits = rank->wanted_splits, .parent = rank->wanted_parent };
 		if (absence && rank->host != WORLD_NONE)
 			ask_host(asks, world, world_host(world, i), &message, ask, argument);
 		else if (absence)

@@ -25,6 +25,8 @@ struct look {
 struct state {
 	enum analysis_absence absence; /* UNKNOWN: no host tells anything of it */
 	bool waits;                    /* elsewhere, so that it is not the one */
+	bool other;                    /* likewise as far as is known: what its host has told answers a question about another split */
+	bool passed;                   /* it has been through the split that the others are in: so all have come to that */
 	uint64_t since_ns, seen_ns;    /* of the reader's clock: it was so from then to then */
 	uint64_t word_ns;              /* when something was last heard of it in or out of an init; 0: never */
 };
@@ -50,7 +52,8 @@ static uint32_t collect(const struct look *look, struct comer *comers)
 			continue;
 		const struct world_birth *birth = rank->birth;
 		comers[count++] = (struct comer){ .id = birth->id, .since_ns = birth->since_ns, .rank = birth->comm_rank, .size = birth->size,
-						  .world_rank = (int32_t)i, .world_size = birth->world_size, .index = i };
+						  .world_rank = (int32_t)i, .world_size = birth->world_size, .index = i,
+						  .split = birth->parent != 0 };
 	}
 	return count;
 }
@@ -66,7 +69,40 @@ static bool is_in_flight(const struct look *look, const struct world_rank *rank)
 	return false;
 }
 
-static struct state state_of(const struct look *look, int32_t number)
+/* What the first of those who are in it says of it. */
+static const struct world_birth *birth_of(const struct look *look, const struct gathering *gathering)
+{
+	return look->world->ranks[gathering->first].birth;
+}
+
+/* Whether it ended there. One that has been through a split may have ended as it should. */
+static bool ended_in(const struct world_rank *rank, const struct gathering *gathering)
+{
+	return !gathering->split || (rank->birth && rank->birth->id == gathering->id && rank->birth->life >= RW_MESSAGE_EXITED);
+}
+
+/* Its host has lately told what it does out of inits. */
+static void take_absence(const struct look *look, const struct gathering *gathering, const struct world_birth *told, struct state *state)
+{
+	static const enum analysis_absence absences[] = {
+		[RW_MESSAGE_ABSENT_STOPPED] = ANALYSIS_ABSENT_STOPPED,
+		[RW_MESSAGE_ABSENT_IDLE] = ANALYSIS_ABSENT_IDLE,
+		[RW_MESSAGE_ABSENT_BUSY] = ANALYSIS_ABSENT_BUSY,
+		[RW_MESSAGE_ABSENT_PASSED] = ANALYSIS_ABSENT_UNKNOWN,
+	};
+	const struct world_birth *birth = birth_of(look, gathering);
+
+	if (told->of != rw_message_split(birth->parent, birth->splits)) {
+		state->other = true;
+		return;
+	}
+	state->passed = told->absence == RW_MESSAGE_ABSENT_PASSED;
+	state->absence = absences[told->absence];
+	state->since_ns = told->absent_since_ns;
+	state->seen_ns = told->absent_heard_ns;
+}
+
+static struct state state_of(const struct look *look, const struct gathering *gathering, int32_t number)
 {
 	const struct world_rank *rank = world_rank(look->world, (uint32_t)number);
 	const struct world_birth *birth = job_place_init(rank, look->now_ns);
@@ -78,22 +114,16 @@ static struct state state_of(const struct look *look, int32_t number)
 		state.word_ns = rank->birth->heard_ns > rank->birth->absent_heard_ns ? rank->birth->heard_ns : rank->birth->absent_heard_ns;
 	bool heard = !world_is_silent(&look->world->hosts[rank->host], look->now_ns), told = rank->told && heard;
 	if (is_shown_dead(rank, birth)) {
+		state.waits = !ended_in(rank, gathering);
 		state.absence = ANALYSIS_ABSENT_ENDED;
 		state.since_ns = world_is_dead(rank) ? rank->life_ns : birth->since_ns;
-	} else if (told && rank->life == RW_MESSAGE_STOPPED) {
+	} else if (told && rank->life == RW_MESSAGE_STOPPED && !gathering->split) {
 		state.absence = ANALYSIS_ABSENT_STOPPED;
 		state.since_ns = rank->life_ns;
 	} else if (birth || is_in_flight(look, rank)) {
 		state.waits = true;
 	} else if (rank->birth && is_fresh(rank->birth->absent_heard_ns, look->now_ns)) {
-		static const enum analysis_absence absences[] = {
-			[RW_MESSAGE_ABSENT_STOPPED] = ANALYSIS_ABSENT_STOPPED,
-			[RW_MESSAGE_ABSENT_IDLE] = ANALYSIS_ABSENT_IDLE,
-			[RW_MESSAGE_ABSENT_BUSY] = ANALYSIS_ABSENT_BUSY,
-		};
-		state.absence = absences[rank->birth->absence];
-		state.since_ns = rank->birth->absent_since_ns;
-		state.seen_ns = rank->birth->absent_heard_ns;
+		take_absence(look, gathering, rank->birth, &state);
 	}
 	return state;
 }
@@ -218,10 +248,14 @@ static void judge(struct look *look, const struct gathering *gathering)
 	if (gathering->early || gathering->missing_count > BIRTHS_MISSING_MAX || !spans_hosts(look, gathering))
 		return;
 	for (uint32_t i = 0; i < gathering->missing_count; i++) {
-		states[i] = state_of(look, gathering->missing[i]);
+		states[i] = state_of(look, gathering, gathering->missing[i]);
 		if (states[i].waits || states[i].absence == ANALYSIS_ABSENT_ENDED)
 			continue;
-		world_want_absence(look->world, (uint32_t)gathering->missing[i], look->now_ns);
+		world_want_absence(look->world, (uint32_t)gathering->missing[i], birth_of(look, gathering), look->now_ns);
+		if (states[i].passed)
+			return;
+		if (states[i].other)
+			continue;
 		if (states[i].absence != ANALYSIS_ABSENT_UNKNOWN)
 			continue;
 		unknown[unknown_count++] = gathering->missing[i];
@@ -230,7 +264,7 @@ static void judge(struct look *look, const struct gathering *gathering)
 	for (uint32_t i = 0; i < gathering->missing_count; i++) {
 		int32_t rank = gathering->missing[i];
 		bool fact = states[i].absence == ANALYSIS_ABSENT_ENDED || states[i].absence == ANALYSIS_ABSENT_STOPPED;
-		if (!states[i].waits && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) &&
+		if (!states[i].waits && !states[i].other && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) &&
 		    gatherings_without(&look->gatherings, rank) == gathering && !world_is_explained(look->world, look->world->ranks[rank].host))
 			tell_rank(look, gathering, rank, &states[i]);
 	}

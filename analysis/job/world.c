@@ -261,10 +261,13 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 	world->changes++;
 }
 
-void world_want_absence(struct world *world, uint32_t rank, uint64_t now_ns)
+void world_want_absence(struct world *world, uint32_t rank, const struct world_birth *birth, uint64_t now_ns)
 {
-	if (rank < WORLD_RANKS && has_rank(world, rank))
-		world->ranks[rank].absence_wanted_ns = now_ns;
+	if (rank >= WORLD_RANKS || !has_rank(world, rank) || world->ranks[rank].absence_wanted_ns == now_ns)
+		return;
+	world->ranks[rank].absence_wanted_ns = now_ns;
+	world->ranks[rank].wanted_parent = birth->parent;
+	world->ranks[rank].wanted_splits = birth->splits;
 }
 
 /* Two hosts that claim one rank: who came first keeps it while it lives and is heard of. */
@@ -810,6 +813,8 @@ static bool take_init(struct taking *taking, struct world_rank *rank)
 	birth->world_size = told->world_size;
 	birth->watchdog_ms = told->watchdog_ms;
 	birth->life = told->life;
+	birth->parent = told->parent;
+	birth->splits = told->splits;
 	note_process(rank, told->pid);
 	if (told->world_size > taking->world->world_size)
 		taking->world->world_size = told->world_size;
@@ -829,6 +834,7 @@ static bool take_absent(struct taking *taking, struct world_rank *rank)
 	birth->absence = told->absence;
 	birth->level = told->level;
 	birth->class_ = told->class_;
+	birth->of = told->of;
 	memcpy(birth->text, told->text, sizeof(birth->text));
 	note_process(rank, told->pid);
 	return true;

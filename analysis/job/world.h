@@ -191,7 +191,9 @@ struct world_birth {
 	uint32_t watchdog_ms;
 	uint8_t life;
 	uint64_t absent_since_ns, absent_heard_ns, absent_number; /* likewise, of what it does out of it */
-	uint8_t absence, level, class_;
+	uint32_t parent; /* of the init: as in struct rw_message_init */
+	uint16_t splits;
+	uint8_t absence, level, class_, of; /* of what it does out of it: as in struct rw_message_absent */
 	char text[28];
 };
 
@@ -218,7 +220,9 @@ struct world_rank {
 	bool late_told;    /* see late_ns */
 	/* analysis/job/asks.h: when an answer was last wanted, and when its host was last asked; 0: never. */
 	uint64_t wanted_ns, asked_ns;
-	uint64_t absence_wanted_ns; /* likewise: what it does while others wait for it in an init */
+	uint64_t absence_wanted_ns; /* likewise: what it does while others wait for it in an init … */
+	uint32_t wanted_parent;     /* … of a split: of which one, as in struct rw_message_ask */
+	uint16_t wanted_splits;
 	struct world_reason *reason; /* NULL none */
 	struct world_birth *birth;   /* NULL: nothing of that was reported */
 	uint64_t late_ns;  /* analysis/job/late.h */
@@ -255,8 +259,9 @@ void world_begin(struct world *world, uint16_t generation);
 void world_free(struct world *world);
 /* Memory that it uses. */
 size_t world_bytes(const struct world *world);
-/* Notes that it is wanted to know what a rank does for which others wait in an init. It may be unknown on which host that is. */
-void world_want_absence(struct world *world, uint32_t rank, uint64_t now_ns);
+/* Notes that it is wanted to know what a rank does for which others wait in this init. It may be unknown on which host that is.
+ * Of several inits at one moment the first one counts. */
+void world_want_absence(struct world *world, uint32_t rank, const struct world_birth *birth, uint64_t now_ns);
 /* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS). */
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 /* Whether the rank's process was reported to have ended. */

@@ -2,6 +2,7 @@
 #include "analysis/node/init_reports.h"
 
 #include "analysis/cause_text.h"
+#include "analysis/gatherings.h"
 #include "analysis/model.h"
 #include "analysis/node/roster.h"
 #include "analysis/node/standing.h"
@@ -32,9 +33,14 @@ static bool is_claimed_twice(const struct job *job, const struct process *proces
 static void tell_init(const struct job *job, const struct process *process, struct outbox *outbox, uint64_t now_ns)
 {
 	uint64_t since_ns = process->init.since_ns;
+	const struct communicator *parent = NULL;
+	const struct member *member = gatherings_parent(process, &parent);
 
 	if (!since_ns || now_ns < since_ns + STANDING_AFTER_NS || process->world_rank < 0 || process->world_size < process->init.nranks ||
 	    is_claimed_twice(job, process))
+		return;
+	/* Who hears of a split can tell who has been through it only if it is known which one it is. */
+	if (process->init.parent && (!member || !member->splits))
 		return;
 	uint64_t watchdog_ms = process->watchdog_init_ms ? process->watchdog_init_ms : process->watchdog_ms;
 	struct rw_message message = { .type = RW_MESSAGE_INIT, .rank = process->world_rank };
@@ -48,6 +54,8 @@ static void tell_init(const struct job *job, const struct process *process, stru
 		.age_ms = roster_ms_since(since_ns, now_ns),
 		.watchdog_ms = watchdog_ms < UINT32_MAX ? (uint32_t)watchdog_ms : 0,
 		.life = roster_life(process),
+		.splits = member ? (uint16_t)member->splits : 0,
+		.parent = member ? rw_message_parent(parent->id) : 0,
 	};
 	outbox_add(outbox, &message);
 }
@@ -61,12 +69,13 @@ static void tell_absent(const struct inits_answer *answer, struct outbox *outbox
 	};
 	struct rw_message message = { .type = RW_MESSAGE_ABSENT, .rank = answer->world_rank, .generation = answer->generation };
 
-	if (!absences[answer->absence])
+	if (!answer->passed && !absences[answer->absence])
 		return;
 	message.absent = (struct rw_message_absent){
 		.pid = answer->pid,
-		.age_ms = roster_ms_since(answer->since_ns, now_ns),
-		.absence = absences[answer->absence],
+		.age_ms = answer->passed ? 0 : roster_ms_since(answer->since_ns, now_ns),
+		.absence = answer->passed ? RW_MESSAGE_ABSENT_PASSED : absences[answer->absence],
+		.of = answer->of,
 	};
 	if (answer->process && answer->absence == ANALYSIS_ABSENT_IDLE) {
 		message.absent.level = (uint8_t)answer->cause.seen;
@@ -79,9 +88,11 @@ static void tell_absent(const struct inits_answer *answer, struct outbox *outbox
 void init_reports_ask(struct analysis *analysis, const struct rw_message *message, uint64_t now_ns)
 {
 	int16_t later = (int16_t)(uint16_t)(message->generation - (uint16_t)newest_generation(&analysis->job));
+	const struct inits_asked asked = { .world_rank = message->rank, .generation = message->generation, .splits = message->ask.splits,
+					   .parent = message->ask.parent };
 
 	if (message->rank >= 0 && later >= 0)
-		inits_ask(&analysis->inits, message->rank, message->generation, now_ns);
+		inits_ask(&analysis->inits, &asked, now_ns);
 }
 
 void init_reports_tick(const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns)

@@ -235,8 +235,11 @@ enum rw_ask_flag {
 };
 
 struct rw_message_ask {
-	uint8_t flags; /* enum rw_ask_flag */
-	uint8_t zeros[39];
+	uint8_t flags;    /* enum rw_ask_flag */
+	uint8_t zero;
+	uint16_t splits;  /* with RW_ASK_ABSENCE: the split that the others are in, as in rw_message_init … */
+	uint32_t parent;  /* … 0: it is the init of a communicator that is made of no other one, or the asker is an older one */
+	uint8_t zeros[32];
 };
 
 /* The call (ncclCommInitRank and its kin) in which the rank waits for the other ranks of a communicator. NCCL has reported nothing of it yet. */
@@ -249,10 +252,23 @@ struct rw_message_init {
 	uint32_t age_ms;      /* time since the call began */
 	uint32_t watchdog_ms; /* that counts in an init; 0: none is known */
 	uint8_t life;         /* enum rw_message_life: one that ended or was stopped there is told, too */
-	uint8_t zeros[7];
+	uint8_t zero;
+	uint16_t splits;      /* of a split: struct rw_communicator.splits of the parent as the rank counts them, the low 16 bits … */
+	uint32_t parent;      /* … and rw_message_parent() of the parent; 0: of no split */
 };
 
-enum rw_message_absence { RW_MESSAGE_ABSENT_STOPPED = 1, RW_MESSAGE_ABSENT_IDLE = 2, RW_MESSAGE_ABSENT_BUSY = 3 };
+/* The communicator in a message that has no room for its id. */
+static inline uint32_t rw_message_parent(uint64_t id)
+{
+	return (uint32_t)id ? (uint32_t)id : 1;
+}
+
+enum rw_message_absence {
+	RW_MESSAGE_ABSENT_STOPPED = 1,
+	RW_MESSAGE_ABSENT_IDLE = 2,
+	RW_MESSAGE_ABSENT_BUSY = 3,
+	RW_MESSAGE_ABSENT_PASSED = 4, /* it has been through the split that it was asked about, whatever it does now */
+};
 
 /* Sent only of a rank that has a process on the host, and waits neither in an init nor in an operation there. */
 struct rw_message_absent {
@@ -261,9 +277,15 @@ struct rw_message_absent {
 	uint8_t absence; /* enum rw_message_absence */
 	uint8_t level;   /* enum rw_level: with which access its threads were observed */
 	uint8_t class_;  /* enum rw_cause_class: what one of them waits for */
-	uint8_t zero;
+	uint8_t of;      /* rw_message_split() of what was asked */
 	char text[28];   /* "fsync(2)"; 0-terminated */
 };
+
+/* Which split a question and its answer are about, in one byte; 0: none. */
+static inline uint8_t rw_message_split(uint32_t parent, uint16_t splits)
+{
+	return parent ? (uint8_t)(1 + (parent + splits) % 255) : 0;
+}
 
 enum { RW_REASON_PIECES = 12, RW_REASON_PIECE = 32 };
 

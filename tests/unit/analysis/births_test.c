@@ -14,7 +14,7 @@
 #include "analysis/job/job_view.h"
 #include "analysis/node/node_half.h"
 
-enum { HOSTS = 16, RANKS = 128, NOT_STARTED = -1 };
+enum { HOSTS = 16, RANKS = 128, NOT_STARTED = -1, PARENT = 0x700000055, SPLITS = 65535 };
 
 /* What a rank does, and in which init. */
 enum doing { WAITS, IDLE, BUSY, STOPPED, UNSEEN, DEAD };
@@ -32,6 +32,11 @@ struct plan {
 	int idle;   /* this rank does not come; -1: all do */
 	enum doing doing;
 	bool boxed; /* its process has a black box, as after an earlier communicator */
+	bool split; /* the communicator is there, and is split … */
+	uint64_t passed;  /* … which these ranks, a bit each, have been through … */
+	double passes_s;  /* … since then, and they are idle since … */
+	bool ended;       /* … or have ended … */
+	uint64_t unclear; /* … and of these it is not known */
 	int lost_host; /* all batches of this host are lost from lost_s on; -1: none is */
 	double lost_s;
 	uint32_t seed;
@@ -171,11 +176,41 @@ static bool is_member(const struct plan *plan, int rank)
 	return rank >= plan->first && (rank - plan->first) % plan->stride == 0 && (rank - plan->first) / plan->stride < plan->size;
 }
 
+static bool has(uint64_t ranks, int rank)
+{
+	return rank < 64 && ranks >> rank & 1;
+}
+
+static bool has_passed(const struct play *play, int rank)
+{
+	return has(play->plan->passed, rank) && play->now_s >= play->plan->passes_s;
+}
+
 static enum doing doing_of(const struct play *play, int rank)
 {
 	const struct plan *plan = play->plan;
 
-	return rank != plan->idle || (plan->comes_s > 0 && play->now_s >= plan->comes_s) ? WAITS : plan->doing;
+	return rank != plan->idle || (has(plan->passed, rank) && !has_passed(play, rank)) || (plan->comes_s > 0 && play->now_s >= plan->comes_s) ? WAITS : plan->doing;
+}
+
+static void count_splits(struct play *play, int rank, uint64_t splits)
+{
+	const struct plan *plan = play->plan;
+	const struct rw_communicator parent = { .id = PARENT, .rank = (rank - plan->first) / plan->stride, .nranks = plan->size,
+						.nnodes = plan->hosts, .created_ns = 1, .splits = splits };
+
+	cr_assert_eq(analysis_add_communicator(play->hosts[host_of(plan, rank)].analysis, (analysis_process_id)rank + 1, 0, &parent), 0);
+}
+
+/* It has been through the split. */
+static void go_on(struct play *play, int rank)
+{
+	struct analysis *analysis = play->hosts[host_of(play->plan, rank)].analysis;
+
+	count_splits(play, rank, SPLITS + 1);
+	cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &(struct rw_init){ 0 }), 0);
+	if (play->plan->ended)
+		analysis_set_life(analysis, (analysis_process_id)rank + 1, ANALYSIS_EXITED, 0, ns(100 * host_of(play->plan, rank) + play->plan->passes_s));
 }
 
 static void add(struct play *play, int rank)
@@ -188,6 +223,8 @@ static void add(struct play *play, int rank)
 	snprintf(box.host, sizeof(box.host), "h%d", host_of(plan, rank));
 	cr_assert_eq(analysis_add_process(host->analysis, &process), 0);
 	host->added[rank] = true;
+	if (plan->split && is_member(plan, rank))
+		count_splits(play, rank, has(plan->unclear, rank) ? 0 : SPLITS);
 }
 
 static void read_places(struct play *play, int number)
@@ -216,11 +253,15 @@ static void read_boxes(struct play *play, int number)
 	}
 	for (int rank = number * plan->per_host; rank < (number + 1) * plan->per_host; rank++) {
 		enum doing doing = doing_of(play, rank);
-		bool comes = doing == WAITS && is_member(plan, rank);
+		bool comes = doing == WAITS && is_member(plan, rank) && !has_passed(play, rank);
 		if ((doing == WAITS || doing == DEAD || plan->boxed) && !host->added[rank])
 			add(play, rank);
+		if (has_passed(play, rank)) {
+			go_on(play, rank);
+			continue;
+		}
 		const struct rw_init init = { .since_ns = ns(100 * number + (plan->comes_s > 0 && rank == plan->idle ? plan->comes_s : 1)), .id = 77,
-					      .nranks = plan->size, .rank = (rank - plan->first) / plan->stride };
+					      .nranks = plan->size, .rank = (rank - plan->first) / plan->stride, .parent = plan->split ? PARENT : 0 };
 		if ((comes || doing == DEAD) && host->added[rank])
 			cr_assert_eq(analysis_set_init(host->analysis, (analysis_process_id)rank + 1, &init), 0);
 		if (doing == DEAD)
@@ -346,6 +387,33 @@ Test(births, a_rank_that_does_not_come_is_named)
 	}
 }
 
+static struct plan split(struct plan plan)
+{
+	plan.boxed = plan.split = true;
+	return plan;
+}
+
+Test(births, a_rank_that_does_not_come_to_a_split_is_named)
+{
+	const struct {
+		const char *what;
+		struct plan plan;
+		enum rw_kind kind;
+	} cases[] = {
+		{ "the world on 2 hosts", split(whole(2, IDLE)), RW_KIND_HANG },
+		{ "the world on 16 hosts", split(whole(16, IDLE)), RW_KIND_HANG },
+		{ "one rank of each of 16 hosts", split(across(16, IDLE)), RW_KIND_HANG },
+		{ "stopped", split(whole(2, STOPPED)), RW_KIND_GONE },
+		{ "ended in the split", split(whole(2, DEAD)), RW_KIND_GONE },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct play played = play(&cases[i].plan);
+		expect_named(&played, cases[i].kind, cases[i].what);
+		cr_expect(strstr(played.told.text, "in ncclCommSplit of "), "%s: %s", cases[i].what, played.told.text);
+	}
+}
+
 static void expect_silence(struct plan plan, const char *what)
 {
 	struct play played = play(&plan);
@@ -369,6 +437,34 @@ Test(births, nobody_is_told_of_who_gets_on_or_comes_or_where_it_is_not_known_who
 	expect_silence(across(16, BUSY), "it gets on, 16 hosts");
 	expect_silence(comes, "it comes in time");
 	expect_silence(two, "a group of two: who the other one is cannot be known");
+}
+
+/* Half of them are still in it, as NCCL makes their communicator, and something else keeps them. */
+Test(births, nobody_is_told_of_who_has_been_through_the_split)
+{
+	for (int hosts = 2; hosts <= 4; hosts += 2)
+		for (int ended = 0; ended < 2; ended++)
+			for (int way = 0; way < 4; way++) {
+				struct plan plan = split(whole(hosts, way % 2 ? IDLE : STOPPED));
+				plan.passed = 1u << plan.idle | 1u << 1;
+				plan.passes_s = way < 2 ? 1 : 5;
+				plan.ended = ended;
+				plan.seconds = 60;
+				expect_silence(plan, "all have come");
+			}
+}
+
+Test(births, nobody_is_named_where_it_is_not_known_whether_the_rank_would_be_seen_in_the_split)
+{
+	struct plan plan = split(whole(2, IDLE));
+
+	plan.unclear = 1u << plan.idle;
+	plan.seconds = 60;
+	struct play played = play(&plan);
+	cr_expect_eq(played.told.named, 0, "%s", played.told.text);
+	cr_expect_eq(played.told.confidence, RW_INCONCLUSIVE);
+	plan.unclear = 0xff & ~(1u << plan.idle);
+	expect_silence(plan, "of none of those that wait it is known which split it is");
 }
 
 Test(births, the_finding_is_closed_when_the_rank_has_come)
@@ -423,6 +519,8 @@ Test(births, much_that_is_lost_names_nobody_else)
 		plan.comes_s = i % 3 ? 0 : 35;
 		plan.seconds = 60;
 		plan.seed = (uint32_t)i;
+		if (i % 5 < 2)
+			plan = split(plan);
 		struct play played = play(&plan);
 		cr_expect(!played.told.named || played.named_rank == plan.idle, "%d: %s", i, played.told.text);
 		cr_expect(!played.told.named || plan.doing == IDLE, "%d: %s", i, played.told.text);

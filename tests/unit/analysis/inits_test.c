@@ -590,3 +590,183 @@ Test(inits, ranks_that_make_communicators_in_another_order_are_a_circle_and_none
 		analysis_free(analysis);
 	}
 }
+
+enum { PARENT = 55, SPLIT = 7 };
+
+/* All ranks have a communicator of the ranks from `first` on, in steps of `stride`. splits: of each rank, as its box counts them. */
+static void add_parent(struct analysis *analysis, int first, int stride, const uint64_t splits[RANKS])
+{
+	int nranks = (RANKS - first + stride - 1) / stride;
+
+	for (int rank = first; rank < RANKS; rank += stride) {
+		const struct rw_communicator communicator = { .id = PARENT, .rank = (rank - first) / stride, .nranks = nranks, .nnodes = 1,
+							      .created_ns = 1, .splits = splits[rank] };
+
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank + 1, 0, &communicator), 0);
+	}
+}
+
+static void split(struct analysis *analysis, int rank, int comm_rank, int nranks)
+{
+	const struct rw_init init = { .since_ns = seconds(1), .id = SPLIT, .nranks = nranks, .rank = comm_rank, .parent = PARENT };
+
+	cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &init), 0);
+}
+
+Test(inits, a_rank_that_does_not_come_to_a_split_of_its_communicator_is_named)
+{
+	static const struct {
+		const char *what;
+		int first, stride, missing; /* -1: nothing is known of it */
+		unsigned int waiting;       /* a bit each */
+		const char *text;
+		uint64_t splits[RANKS];
+	} cases[] = {
+		{ "of the whole world", 0, 1, 5, 0xdf, "rank 5 has not arrived: ranks 0-4,6,7 have waited ", { 2, 2, 2, 2, 2, 2, 2, 2 } },
+		{ "of a part of it", 0, 2, 4, 0x45, "rank 4 has not arrived: ranks 0,2,6 have waited ", { 1, 0, 1, 0, 1, 0, 1, 0 } },
+		{ "of a pair, of which places show nothing", 2, 5, 7, 0x04, "rank 7 has not arrived: rank 2 has waited ", { 0, 0, 1, 0, 0, 0, 0, 1 } },
+		{ "that makes its first split of three", 0, 1, 5, 0xdf, "rank 5 has not arrived: ranks 0-4,6,7 have waited ", { 3, 3, 3, 3, 3, 1, 3, 3 } },
+		{ "to which another rank has come and gone on", 0, 1, -1, 0x5f, "", { 2, 2, 2, 2, 2, 2, 2, 3 } },
+		{ "to which it has come and gone on", 0, 1, -1, 0xdf, "", { 2, 2, 2, 2, 2, 3, 2, 2 } },
+		{ "of a communicator that its interposer does not know", 0, 1, -1, 0xdf, "", { 2, 2, 2, 2, 2, 0, 2, 2 } },
+		{ "when more are missing than have come", 0, 1, -1, 0x03, "", { 2, 2, 2, 2, 2, 2, 2, 2 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = stand(&told, (struct place[1]){ 0 });
+		int nranks = (RANKS - cases[i].first + cases[i].stride - 1) / cases[i].stride;
+
+		add_parent(analysis, cases[i].first, cases[i].stride, cases[i].splits);
+		for (int rank = 0; rank < RANKS; rank++)
+			if (cases[i].waiting >> rank & 1)
+				split(analysis, rank, (rank - cases[i].first) / cases[i].stride, nranks);
+		pass_idle(analysis, 9);
+		cr_expect_eq(told.opened, 0, "%s: %s", cases[i].what, told.text);
+		pass_idle(analysis, 20);
+		cr_expect_eq(told.opened, cases[i].missing >= 0, "%s: %s", cases[i].what, told.text);
+		if (told.opened) {
+			cr_expect_eq(told.rank, cases[i].missing, "%s: rank %d", cases[i].what, told.rank);
+			cr_expect_eq(told.confidence, RW_LIKELY);
+			cr_expect_eq(told.phase, RW_PHASE_INIT);
+			cr_expect_eq(strncmp(told.text, cases[i].text, strlen(cases[i].text)), 0, "%s: %s", cases[i].what, told.text);
+			cr_expect(strstr(told.text, "for it in ncclCommSplit of "), "%s", told.text);
+			cr_expect_not(strstr(told.missing, "whether the rank is one"), "the parent's ranks are known: %s", told.missing);
+		}
+		analysis_free(analysis);
+	}
+}
+
+/* It has a box and has called nothing on its communicator yet: its main thread is looked at, as the thread of that process. */
+Test(inits, a_rank_that_splits_before_its_first_operation_is_looked_at_by_its_box)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	struct told told = { 0 };
+	struct analysis *analysis = stand(&told, (struct place[1]){ 0 });
+
+	add_parent(analysis, 0, 1, once);
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank != LATE)
+			split(analysis, rank, rank, RANKS);
+	for (double at = 1; at < 15; at++) {
+		const struct analysis_absentee idle = { .world_rank = LATE, .pid = 105, .tid = 105, .absence = ANALYSIS_ABSENT_IDLE };
+		struct analysis_suspect suspect;
+
+		analysis_set_absentee(analysis, &idle, seconds(at));
+		analysis_tick(analysis, seconds(at));
+		cr_assert_eq(analysis_suspects(analysis, &suspect, 1), 1);
+		cr_expect_eq(suspect.process, LATE + 1);
+		cr_expect_eq(suspect.tid, 105);
+		for (double look = at; look < at + 1; look += 0.05) {
+			const struct analysis_wait wait = { .process = LATE + 1, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC, .tid = 105,
+							    .thread = "python-main", .start_ns = seconds(look), .end_ns = seconds(look), .state = 'S',
+							    .system_call = SYS_clock_nanosleep, .fd = -1, .wait_channel = "hrtimer_nanosleep" };
+			cr_assert_eq(analysis_add_wait(analysis, &wait), 0);
+		}
+	}
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.class_, RW_CAUSE_SLEEP, "%s", told.cause);
+	cr_expect(strstr(told.missing, "its main thread is assumed"), "%s", told.missing);
+	analysis_free(analysis);
+}
+
+Test(inits, of_a_split_nobody_is_named_whose_parent_or_place_in_it_is_not_known)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	for (int unlike = 0; unlike < 3; unlike++) {
+		struct told told = { 0 };
+		struct analysis *analysis = stand(&told, (struct place[1]){ 0 });
+
+		if (unlike != 0)
+			add_parent(analysis, 0, 1, once);
+		for (int rank = 0; rank < RANKS; rank++)
+			if (rank != LATE)
+				split(analysis, rank, unlike == 1 && rank < 2 ? 1 - rank : rank, RANKS);
+		if (unlike == 2) { /* the parent of one of them has ended */
+			const struct rw_communicator ended = { .id = PARENT, .rank = 3, .nranks = RANKS, .nnodes = 1, .created_ns = 1, .ended_ns = 2, .splits = 1 };
+			cr_assert_eq(analysis_add_communicator(analysis, 4, 0, &ended), 0);
+		}
+		pass_idle(analysis, 60);
+		cr_expect_eq(told.opened, 0, "%d: %s", unlike, told.text);
+		analysis_free(analysis);
+	}
+}
+
+/* Rank 5 has a process here whose box does not have the parent: it may wait in the split without being seen there. */
+Test(inits, a_rank_of_the_world_that_is_not_seen_in_the_parent_is_not_named)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	struct told told = { 0 };
+	struct analysis *analysis = analysis_new(false, note, &told);
+
+	for (int rank = 0; rank < RANKS; rank++) {
+		const struct rw_communicator communicator = { .id = PARENT, .rank = rank, .nranks = RANKS, .nnodes = 1, .created_ns = 1, .splits = once[rank] };
+
+		add_process(analysis, rank, rank);
+		if (rank == LATE)
+			continue;
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank + 1, 0, &communicator), 0);
+		split(analysis, rank, rank, RANKS);
+	}
+	pass_idle(analysis, 60);
+	cr_expect_eq(told.opened, 0, "%s", told.text);
+	analysis_free(analysis);
+}
+
+/* Rank 3 waits in another init for rank 5, so in the split everybody waits for rank 5, too. */
+Test(inits, who_waits_elsewhere_is_not_the_one_to_be_named_for_a_split)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const struct place places[] = { { 3, 9, 4, 0 }, { 4, 9, 4, 1 }, { 6, 9, 4, 3 }, { 0 } };
+	struct told told = { 0 };
+	struct analysis *analysis = stand(&told, places);
+
+	add_parent(analysis, 0, 1, once);
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank != 3 && rank != 4 && rank != LATE && rank != 6)
+			split(analysis, rank, rank, RANKS);
+	cr_expect_eq(pass_idle(analysis, 20), 1u << LATE);
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.rank, LATE);
+	analysis_free(analysis);
+}
+
+Test(inits, ranks_that_split_and_make_communicators_in_another_order_are_a_circle)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const struct place places[] = { { 4, 9, 4, 0 }, { 6, 9, 4, 2 }, { 7, 9, 4, 3 }, { 0 } };
+	const char *text = "ranks 4,5 wait for each other: rank 4 in ncclCommInitRank of 4 ranks for rank 5, rank 5 in ncclCommSplit of 8 ranks for rank 4; for ";
+	struct told told = { 0 };
+	struct analysis *analysis = stand(&told, places);
+
+	add_parent(analysis, 0, 1, once);
+	for (int rank = 0; rank < RANKS; rank++)
+		if (rank < 4 || rank == 5)
+			split(analysis, rank, rank, RANKS);
+	pass_idle(analysis, 20);
+	cr_expect_eq(told.opened, 1);
+	cr_expect_eq(told.standing, RW_STANDING_CIRCLE);
+	cr_expect_eq(strncmp(told.text, text, strlen(text)), 0, "%s", told.text);
+	analysis_free(analysis);
+}

@@ -99,6 +99,17 @@ void fault_before_init(struct fault *fault)
 	kind->before_init(fault);
 }
 
+void fault_before_splits(struct fault *fault)
+{
+	const struct fault_kind *kind = fault->options->fault;
+
+	if (!kind->before_splits)
+		return;
+	if (kind->harms && fault->mine)
+		event_log_fault(kind->name, 0);
+	kind->before_splits(fault);
+}
+
 static void load_data(int ms)
 {
 	uint64_t end_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000ULL;
@@ -112,7 +123,7 @@ void fault_host_work(struct fault *fault, int step)
 	const struct fault_kind *kind = fault->options->fault;
 	uint64_t begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 
-	if (kind->harms && !kind->before_init && fault_begins(fault, step))
+	if (kind->harms && !kind->before_init && !kind->before_splits && fault_begins(fault, step))
 		event_log_fault(kind->name, step);
 	if (kind->between_steps)
 		kind->between_steps(fault, step);

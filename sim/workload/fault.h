@@ -45,6 +45,8 @@ struct fault_kind {
 	void (*close)(struct fault *fault);
 	/* Before the rank joins its first communicator. */
 	void (*before_init)(struct fault *fault);
+	/* Before it splits that (--eager). */
+	void (*before_splits)(struct fault *fault);
 	/* Between two steps: this is the host's time. */
 	void (*between_steps)(struct fault *fault, int step);
 	/* Before a call sends: changes its data, on its stream. Whoever has this checks nothing that is received. */
@@ -78,6 +80,7 @@ int fault_open(struct fault *fault, const struct options *options, int rank);
 void fault_close(struct fault *fault);
 
 void fault_before_init(struct fault *fault);
+void fault_before_splits(struct fault *fault);
 /* The host's work before step `step` with whatever the fault adds; writes the fault log. */
 void fault_host_work(struct fault *fault, int step);
 int fault_extra_us(const struct fault *fault, int step);

@@ -113,7 +113,7 @@ static int work(const struct options *options, const struct place *place, const 
 		return fail(place, "cannot start its threads", err);
 	event_log_start();
 	fault_before_init(&fault);
-	err = trainer_open(&trainer, options, mesh, place->rank, place->local_rank, store);
+	err = trainer_open(&trainer, options, mesh, place->rank, place->local_rank, store, &fault);
 	if (err)
 		return fail(place, "cannot prepare training", err);
 	err = run(&trainer, &fault, &phases);

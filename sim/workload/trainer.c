@@ -91,7 +91,7 @@ static void gather_objects(struct trainer *trainer)
 }
 
 int trainer_open(struct trainer *trainer, const struct options *options, const struct mesh *mesh, int rank,
-		 int local_rank, struct store *store)
+		 int local_rank, struct store *store, struct fault *fault)
 {
 	memset(trainer, 0, sizeof(*trainer));
 	int err = training_open(&trainer->training, options, mesh, rank, local_rank, store);
@@ -102,8 +102,11 @@ int trainer_open(struct trainer *trainer, const struct options *options, const s
 	trainer->scalars = gpu_allocate((mesh_ranks(mesh) + TRAINER_METRICS) * sizeof(int64_t));
 	trainer->synced = gpu_event();
 	add_groups(trainer);
-	if (options->parallel.eager)
+	if (options->parallel.eager) {
+		process_group_comm(trainer->world);
+		fault_before_splits(fault);
 		process_groups_connect(&trainer->training.groups);
+	}
 	gather_objects(trainer);
 	barrier(trainer);
 	if (options->parallel.graphs)

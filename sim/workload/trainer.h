@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "fault.h"
 #include "graph_step.h"
 #include "model.h"
 #include "pipeline.h"
@@ -30,7 +31,7 @@ struct trainer {
 
 /* Ends the process with a message when NCCL or the GPU fails. 0 or -errno. */
 int trainer_open(struct trainer *trainer, const struct options *options, const struct mesh *mesh, int rank,
-		 int local_rank, struct store *store);
+		 int local_rank, struct store *store, struct fault *fault);
 void trainer_close(struct trainer *trainer);
 
 /* Enqueues step `step` (from 1). extra_us: how much longer (or shorter) this rank computes in it; GPU_FOR_EVER. */

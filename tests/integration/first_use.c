@@ -2,8 +2,8 @@
 /*
  * first_use RANKS WHAT RANK SECONDS: ranks whose last one to come, RANK, stays away for so long (0: for ever) before the
  * first use of a connection. WHAT: collective, the first one of all; pair, the first ring of Send and Recv, after 60
- * AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do. With "nonblocking" behind it the
- * communicator does not block. An ordinary NCCL program.
+ * AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do; split, none of these: RANK
+ * stays away from a split of the communicator. With "nonblocking" behind it the communicator does not block. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -25,7 +25,7 @@ struct board {
 
 struct plan {
 	int ranks, late, seconds;
-	bool pair, order, nonblocking;
+	bool pair, order, split, nonblocking;
 };
 
 struct rank {
@@ -122,46 +122,75 @@ static void stay_away(const struct rank *rank)
 			pause();
 }
 
+/* Into even and odd ranks. */
+static void split(const struct rank *rank)
+{
+	ncclComm_t half;
+
+	NCCL(ncclCommSplit, rank->comm, rank->number % 2, rank->number, &half, NULL);
+	settle(rank);
+}
+
 static void be_rank(const struct board *board, const struct plan *plan, int number)
 {
 	struct rank rank = { .plan = plan, .number = number };
 	void (*step)(const struct rank *rank) = plan->pair ? pass_on : reduce;
-	char text[16];
 
-	snprintf(text, sizeof(text), "%d", number);
-	setenv("RANK", text, 1);
-	setenv("LOCAL_RANK", text, 1);
 	while (!board->have_id)
 		usleep(1000);
 	join(&rank, plan->order && number == plan->late ? board->other_id : board->id);
 	for (int i = 0; plan->pair && i < STEPS_BEFORE; i++)
 		reduce(&rank);
 	stay_away(&rank);
+	if (plan->split)
+		split(&rank);
 	for (int i = 0; i < STEPS_AFTER; i++)
 		step(&rank);
 	NCCL(ncclCommDestroy, rank.comm);
 	exit(0);
 }
 
+/* As a launcher's: a program of its own, whose environment says which rank it is. */
+static void launch(int number, int board, char **argv)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	setenv("RANK", text, 1);
+	setenv("LOCAL_RANK", text, 1);
+	snprintf(text, sizeof(text), "%d", board);
+	setenv("FIRST_USE_BOARD", text, 1);
+	execv(argv[0], argv);
+	perror("first_use: exec");
+	exit(1);
+}
+
 int main(int argc, char **argv)
 {
-	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *inherited = getenv("FIRST_USE_BOARD");
+	int fd = inherited ? atoi(inherited) : memfd_create("board", 0);
 	int status, worst = 0;
 
-	if (board == MAP_FAILED || argc < 5)
+	if (argc < 5 || fd < 0 || ftruncate(fd, sizeof(struct board)))
+		return 2;
+	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (board == MAP_FAILED)
 		return 2;
 	const struct plan plan = {
 		.ranks = atoi(argv[1]),
 		.pair = strcmp(argv[2], "pair") == 0,
 		.order = strcmp(argv[2], "order") == 0,
+		.split = strcmp(argv[2], "split") == 0,
 		.late = atoi(argv[3]),
 		.seconds = atoi(argv[4]),
 		.nonblocking = argc > 5 && strcmp(argv[5], "nonblocking") == 0,
 	};
+	if (inherited)
+		be_rank(board, &plan, atoi(getenv("RANK")));
 	setenv("WORLD_SIZE", argv[1], 1);
 	for (int i = 0; i < plan.ranks; i++)
 		if (fork() == 0)
-			be_rank(board, &plan, i);
+			launch(i, fd, argv);
 	NCCL(ncclGetUniqueId, &board->id);
 	NCCL(ncclGetUniqueId, &board->other_id);
 	board->have_id = 1;

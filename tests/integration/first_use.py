@@ -87,12 +87,14 @@ def check_late(failures, program, what, ranks, rank, blocking, options):
 
 def check_order(failures, program):
     """Rank 1 waits for rank 0 where it went, and rank 0 for rank 1 where the others are."""
-    with stage.Stage() as play:
-        job = start(play, program, "order", 4, 1, 0, True)
-        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
-        told = [(line["kind"], line["scope"], line["ranks"], line["standing"], line["late"]["waiting"], line["confidence"])
-                for _, line in open_findings(job)]
-        failures.check(told == [("hang", "job", [], "circle", [0, 1], "inconclusive")], f"communicators in another order: found {told}")
+    with stage.Stage() as first, stage.Stage() as second:
+        jobs = {blocking: start(play, program, "order", 4, 1, 0, blocking) for blocking, play in ((True, first), (False, second))}
+        for blocking, job in jobs.items():
+            stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+            told = [(line["kind"], line["scope"], line["ranks"], line["standing"], line["late"]["waiting"], line["confidence"])
+                    for _, line in open_findings(job)]
+            failures.check(told == [("hang", "job", [], "circle", [0, 1], "inconclusive")],
+                           f"communicators in another order, {'blocking' if blocking else 'not blocking'}: found {told}")
 
 
 def main(program, part):

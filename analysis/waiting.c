@@ -177,6 +177,15 @@ static int look_at(struct waiting *waiting, const struct instance *instance)
 	return 0;
 }
 
+/* Who waits in the init of another communicator comes nowhere else, and for the sake of others: analysis/inits.h. A launch since then shows that
+ * it waits there no more, or not with all of its threads. */
+static bool waits_in_init(const struct process *process)
+{
+	uint64_t since_ns = process->init.since_ns;
+
+	return since_ns && !process_is_dead(process) && process->last_launch_ns < since_ns;
+}
+
 int waiting_look(struct waiting *waiting, const struct job *job)
 {
 	*waiting = (struct waiting){ .blocked = calloc(job->rank_count + 1, sizeof(bool)) };
@@ -189,6 +198,8 @@ int waiting_look(struct waiting *waiting, const struct job *job)
 			if (look_at(waiting, instance))
 				return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < job->rank_count; i++)
+		waiting->blocked[i] |= waits_in_init(job->ranks[i].process);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ struct standing {
 struct waiting {
 	struct standing *standings;
 	size_t count, room;
-	bool *blocked; /* by rank: it waits in some instance */
+	bool *blocked; /* by rank: it waits in some instance, or in an init */
 };
 
 /* Fills *waiting; waiting_free() frees it. Returns 0 or -ENOMEM. */

@@ -229,6 +229,35 @@ Test(hang, a_rank_that_was_only_noted_is_named_when_it_is_seen_to_be_stopped)
 	end(&run);
 }
 
+/* Rank 2 does not come to an operation, and entered the init of another communicator so long after its last one. Is it named? */
+static bool is_named(double init_ms)
+{
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = EVIDENCE_SLEEP };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double struck_ms = history_struck_ms(run.history);
+	history_play(run.history, run.analysis, struck_ms + init_ms);
+	const struct rw_init init = { .since_ns = (uint64_t)((struck_ms + init_ms) * 1e6), .id = 77, .nranks = 2, .rank = 0 };
+	cr_assert_eq(analysis_set_init(run.analysis, 102, &init), 0);
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	bool named = loudest(&run) && loudest(&run)->rank == 2;
+	end(&run);
+	return named;
+}
+
+Test(hang, who_waits_in_the_init_of_another_communicator_is_not_named)
+{
+	cr_expect_not(is_named(1));
+}
+
+/* It has launched operations since: nobody reported that it is out of that init. */
+Test(hang, an_init_that_the_rank_has_left_excuses_it_from_nothing)
+{
+	cr_expect(is_named(-400));
+}
+
 Test(hang, a_rank_that_gets_on_is_only_noted_until_it_takes_too_long)
 {
 	struct history_job job = eight;

@@ -141,8 +141,13 @@ static void judge_group(struct sums *sums, struct entry *entries, uint32_t count
 		values[i] = entries[i].window->inside_ns;
 	sort_u64(values, count);
 	uint64_t inside_ns = values[count / 2];
-	for (uint32_t i = 0; i < count; i++)
-		sums->ranks[entries[i].rank].of_two = count == 2;
+	for (uint32_t i = 0; i < count; i++) {
+		struct sums_rank *rank = &sums->ranks[entries[i].rank];
+		uint64_t at = entries[i].window->number % STRAGGLER_STEPS;
+		rank->of_two = count == 2;
+		rank->longer_ns[at] = (int64_t)(entries[i].window->own_ns - own_ns);
+		rank->less_ns[at] = (int64_t)(inside_ns - entries[i].window->inside_ns);
+	}
 	for (uint32_t i = 0; i < count; i++)
 		blame(sums, &entries[i],
 		      late_of(&sums->ranks[entries[i].rank], entries[i].window, beyond(entries[i].window->own_ns, own_ns),
@@ -169,20 +174,32 @@ static uint32_t even_part(const struct sums *sums)
 	return windows < SUMS_EVEN_PART_MAX ? (uint32_t)windows : SUMS_EVEN_PART_MAX;
 }
 
-/* What a rank was late by in each part of the last windows, at least. False: it was not judged in each of them. */
-static bool add_parts(const struct sums *sums, uint32_t rank, uint64_t number, uint32_t part, struct evenly *evenly)
-{
-	bool whole = true;
+/* What a rank was late by in each part of the last windows, at least, and what it was late or early by. */
+struct parts {
+	struct evenly late, either;
+	bool whole; /* it was judged in each of the windows */
+};
 
-	*evenly = (struct evenly){ 0 };
+static struct parts add_parts(const struct sums *sums, uint32_t rank, uint64_t number, uint32_t part)
+{
+	int64_t longer_ns[EVENLY_PARTS] = { 0 }, less_ns[EVENLY_PARTS] = { 0 };
+	double part_ns = (double)part * (double)sums->window_ns;
+	struct parts parts = { .whole = true };
+
 	for (uint32_t i = 0; i < EVENLY_PARTS * part; i++) {
-		const struct blame *blame = &sums->watched.suspects[rank].blames[(number - i) % STRAGGLER_STEPS];
-		if (blame->step == number - i)
-			evenly->shares[i / part] += (double)blame->late_ns / part / (double)sums->window_ns;
-		else
-			whole = false;
+		uint64_t at = (number - i) % STRAGGLER_STEPS;
+		const struct blame *blame = &sums->watched.suspects[rank].blames[at];
+		if (blame->step != number - i) {
+			parts.whole = false;
+			continue;
+		}
+		parts.late.shares[i / part] += (double)blame->late_ns / part_ns;
+		longer_ns[i / part] += sums->ranks[rank].longer_ns[at];
+		less_ns[i / part] += sums->ranks[rank].less_ns[at];
 	}
-	return whole;
+	for (int i = 0; i < EVENLY_PARTS; i++)
+		parts.either.shares[i] = evenly_smaller((double)longer_ns[i], (double)less_ns[i]) / part_ns;
+	return parts;
 }
 
 /* Another rank that is late, or was so in these windows, makes those wait that work with it, and these come late elsewhere. */
@@ -216,26 +233,38 @@ static bool is_as_late(const struct evenly *own, const struct evenly *other)
 	return false;
 }
 
-/* Late by little, but for a minute as much, and by far more than any other rank. One that was not judged in all of the windows, as none is
- * while it stalls, shows in the others whether it is as late: those who work with it are so by what it does. */
+/* As much in each part, and not by noise that lasts, which wanders, however alike its parts are. Of stages others show too little. */
+static bool stays_alike(const struct sums *sums, uint32_t rank, uint32_t windows, const struct evenly *either)
+{
+	return !sums->job->pipelined && evenly_is_late(either) && evenly_is_alike(either) &&
+	       !wanders(&sums->watched.suspects[rank], windows < PEERS_LENGTH_MAX ? windows : PEERS_LENGTH_MAX);
+}
+
+/* Late by little, but for a minute as much, and by far more than any other rank: in each part, or on average. One that was not judged in all
+ * of the windows, as none is while it stalls, shows in the others whether it is as late: those who work with it are so by what it does. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
 {
-	struct evenly own, other;
 	uint32_t others = 0, part = even_part(sums);
 
-	if (number < sums->watched.first_step + EVENLY_PARTS * part || !add_parts(sums, rank, number, part, &own) || !evenly_is_late(&own))
+	if (number < sums->watched.first_step + EVENLY_PARTS * part)
 		return false;
-	for (uint32_t i = 0; i < sums->rank_count; i++) {
-		if (i != rank && is_late_besides(sums, i, number))
-			return false;
+	struct parts own = add_parts(sums, rank, number, part);
+	if (!own.whole || !evenly_is_late(&own.late))
+		return false;
+	bool in_each = true, on_average = stays_alike(sums, rank, EVENLY_PARTS * part, &own.either);
+	for (uint32_t i = 0; i < sums->rank_count && (in_each || on_average); i++) {
 		if (i == rank)
 			continue;
-		bool whole = add_parts(sums, i, number, part, &other);
-		if (whole ? !evenly_is_far_from(&own, &other) : is_as_late(&own, &other))
+		if (is_late_besides(sums, i, number))
 			return false;
-		others += whole;
+		struct parts other = add_parts(sums, i, number, part);
+		if (!other.whole && is_as_late(&own.late, &other.late))
+			return false;
+		in_each = in_each && (!other.whole || evenly_is_far_from(&own.late, &other.late));
+		on_average = on_average && (!other.whole || evenly_is_far_on_average(&own.either, &other.either));
+		others += other.whole;
 	}
-	return others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
+	return (in_each || on_average) && others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
 }
 
 /* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as a rank that has one

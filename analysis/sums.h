@@ -68,6 +68,8 @@ struct sums_rank {
 	/* Of late windows, by number: as above. */
 	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], unlaunched_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], stepped_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
+	/* Of each window that it was judged in: what it worked longer than the median, and was inside operations less; negative: the reverse. */
+	int64_t longer_ns[STRAGGLER_STEPS], less_ns[STRAGGLER_STEPS];
 	uint64_t unmet_ns, unmet_number; /* what it worked longer in that window, and nobody waited for yet */
 	uint32_t group; /* analysis/alike.h, of the latest window */
 	double operations; /* in all windows; each counts SUMS_KEEPS of the next one */

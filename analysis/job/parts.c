@@ -30,19 +30,11 @@ void parts_note(struct parts *parts, double own, double inside, double uneven_us
 	parts->known++;
 }
 
-/* Either way: late where it works longer and is inside less, early where it works less and is inside longer. */
-static float smaller(float own, float inside)
-{
-	if (own > 0 && inside > 0)
-		return fminf(own, inside);
-	return own < 0 && inside < 0 ? fmaxf(own, inside) : 0;
-}
-
 static void end_part(struct parts *parts, uint32_t cuts)
 {
 	bool known = (uint32_t)parts->known * 3 >= cuts * PARTS_KNOWN;
 
-	float share = known ? smaller(parts->own, parts->inside) / parts->known / (float)PARTS_UNIT : 0;
+	float share = known ? (float)evenly_smaller(parts->own, parts->inside) / parts->known / (float)PARTS_UNIT : 0;
 
 	memmove(&parts->shares[1], &parts->shares[0], (PARTS_KEPT - 1) * sizeof(parts->shares[0]));
 	parts->shares[0] = (int16_t)fmaxf(fminf(share, INT16_MAX), INT16_MIN);

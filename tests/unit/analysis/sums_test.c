@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
+#include "analysis/evenly.h"
+#include "analysis/job.h"
 #include "analysis/lateness.h"
 #include "analysis/sums.h"
 
@@ -55,6 +57,20 @@ Test(sums, a_gpu_that_is_evenly_slow_by_a_fiftieth_is_named_within_two_minutes)
 		cr_expect_gt(result.found, 0, "seed %u", seed);
 		cr_expect_leq(result.found_s, 120, "seed %u: %f", seed, result.found_s);
 		cr_expect_float_eq(result.share, 0.02, 0.006, "seed %u: %f", seed, result.share);
+	}
+}
+
+/* 0.74 % of a step are a median absolute deviation of 0.5 %: one rank or another was later by a third of this, for a quarter of a minute. */
+Test(sums, a_gpu_that_is_slow_by_a_fiftieth_is_named_among_noise_that_does_not_last)
+{
+	for (unsigned seed = 0; seed < seeds(8); seed++) {
+		struct even_job job = longer_work(seed);
+		job.noise = 0.0074;
+		job.slow_rank = (int)(seed % 8);
+		job.slow = 0.02;
+		struct even_result result = play(&job);
+		cr_expect_gt(result.found, 0, "seed %u", seed);
+		cr_expect_leq(result.found_s, 120, "seed %u: %f", seed, result.found_s);
 	}
 }
 
@@ -219,6 +235,87 @@ Test(sums, of_healthy_ranks_name_none)
 		job.jitter = 0.3;
 		play(&job);
 	}
+}
+
+enum { KNOWN = 8, PART = SUMS_EVEN_PART, WINDOWS = EVENLY_PARTS * PART, FIRST = 2 };
+
+/* By how many hundredths of a per cent of each window two ranks work longer than the rest: the one that is looked at, and another one. */
+struct evenly_case {
+	const char *what;
+	int parts[EVENLY_PARTS], by_turns; /* the first one's in each part, and so much more and less in one window after the other */
+	int grows;                         /* in all windows together */
+	int other[EVENLY_PARTS];
+	bool pipelined, late;
+};
+
+static int longer_in(const struct evenly_case *given, uint32_t rank, int window)
+{
+	int at = window < FIRST + 1 ? 0 : window < FIRST + WINDOWS ? window - FIRST - 1 : WINDOWS - 1;
+
+	if (rank == 1)
+		return given->other[at / PART];
+	return rank ? 0 : given->parts[at / PART] + (window % 2 ? -given->by_turns : given->by_turns) + given->grows * at / WINDOWS - given->grows / 2;
+}
+
+/* Windows of two seconds up to the first one in which a rank may be late evenly: half of each is work. */
+static void add_windows(struct sums *sums, const struct evenly_case *given)
+{
+	const uint64_t unit_ns = SUMS_WINDOW_NS / 10000;
+
+	for (int window = 1; window <= FIRST + WINDOWS + 2; window++)
+		for (uint32_t rank = 0; rank < KNOWN; rank++) {
+			uint64_t from_ns = (uint64_t)window * SUMS_WINDOW_NS, until_ns = from_ns + SUMS_WINDOW_NS;
+			uint64_t waits_ns = from_ns + (uint64_t)(5000 + longer_in(given, rank, window)) * unit_ns;
+			sums_note(sums, rank, ANALYSIS_OWN, from_ns, waits_ns);
+			sums_note(sums, rank, ANALYSIS_WAIT, waits_ns, until_ns);
+		}
+}
+
+static bool is_late_evenly(const struct evenly_case *given)
+{
+	struct process process = { 0 };
+	struct rank ranks[KNOWN];
+	struct member members[KNOWN] = { 0 };
+	struct communicator communicator = { .size = KNOWN, .members = members, .member_count = KNOWN };
+	struct communicator *communicators[] = { &communicator };
+	struct job job = { .ranks = ranks, .rank_count = KNOWN, .communicators = communicators, .communicator_count = 1, .pipelined = given->pipelined };
+	struct sums sums = { .job = &job };
+
+	for (uint32_t i = 0; i < KNOWN; i++) {
+		ranks[i] = (struct rank){ .process = &process };
+		members[i].rank = i;
+	}
+	add_windows(&sums, given);
+	cr_assert_eq(sums.watched.first_step, FIRST);
+	cr_assert_eq(sums.next, FIRST + WINDOWS + 1);
+	bool late = sums.watched.suspects[0].decided_ns;
+	cr_expect_eq(late, sums.ranks[0].even && late, "%s", given->what);
+	for (uint32_t i = 1; i < KNOWN; i++)
+		cr_expect_eq(sums.watched.suspects[i].decided_ns, 0, "%s: rank %u", given->what, i);
+	sums_free(&sums);
+	return late;
+}
+
+Test(sums, who_is_late_evenly_is_late_in_each_part_or_on_average_by_far_more_than_others)
+{
+	static const struct evenly_case cases[] = {
+		{ "three times as late in each part", { 200, 200, 200, 200 }, 0, 0, { 66, 66, 66, 66 }, false, true },
+		{ "less", { 200, 200, 200, 200 }, 0, 0, { 67, 67, 67, 67 }, false, false },
+		{ "three times as late in parts that are not alike", { 130, 300, 300, 300 }, 0, 0, { 43, 43, 43, 43 }, false, true },
+		{ "another one is late and early", { 200, 200, 200, 200 }, 50, 0, { 110, -110, 110, -110 }, false, true },
+		{ "by too much in each part", { 200, 200, 200, 200 }, 50, 0, { 120, -120, 120, -120 }, false, false },
+		{ "by too much on average", { 200, 200, 200, 200 }, 50, 0, { 110, -110, 110, 110 }, false, false },
+		{ "it is early by too much", { 200, 200, 200, 200 }, 50, 0, { -110, 110, -110, -110 }, false, false },
+		{ "stages", { 200, 200, 200, 200 }, 50, 0, { 110, -110, 110, -110 }, true, false },
+		{ "not alike, by twice", { 130, 130, 130, 255 }, 80, 0, { 70, -70, 70, -70 }, false, true },
+		{ "not alike, by more", { 130, 130, 130, 270 }, 80, 0, { 70, -70, 70, -70 }, false, false },
+		{ "it wanders", { 200, 200, 200, 200 }, 10, 130, { 75, -75, 75, -75 }, false, false },
+		{ "it varies as much and does not wander", { 200, 200, 200, 200 }, 100, 130, { 75, -75, 75, -75 }, false, true },
+		{ "it is late, and early in between by so much that it is too little", { 100, 100, 100, 100 }, 200, 0, { 55, -55, 55, -55 }, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_eq(is_late_evenly(&cases[i]), cases[i].late, "%s", cases[i].what);
 }
 
 /* Times of a damaged box. */

@@ -67,7 +67,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
 	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time is what a rank must work longer than its peers where no single operation shows it …"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or where it is as late for 24 windows, or 64 steps, and three times as late as any other rank"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or where it is as late for 24 windows, or 64 steps, and three times as late as any other rank, or four times on average"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step is what it must cost while steps are early"),

@@ -72,11 +72,12 @@ static bool is_fair(const struct recent *recent)
 	return (uint64_t)llabs(recent->shift_ns) * SUMS_FAIR <= recent->late_ns;
 }
 
-/* As noise that lasts does, which steps show better; or is it over? */
-static bool varies(const struct sums *sums, uint32_t rank)
+/* As noise that lasts does, which steps show better; or is it over? What is late evenly is so on average, and by little: single windows say
+ * nothing. */
+static bool varies(const struct sums *sums, uint32_t rank, const struct recent *recent)
 {
 	const struct suspect *suspect = &sums->watched.suspects[rank];
-	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
+	uint64_t level_ns = sums->ranks[rank].even ? recent->late_ns / SUMS_TOLD : excursions_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
 
 	if ((double)level_ns < sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns)
 		return true;
@@ -93,7 +94,7 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 	uint64_t decided_ns = sums->watched.suspects[rank].decided_ns, theirs_ns = (sums->ranks[rank].theirs + 1) * sums->window_ns;
 	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
-	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank, recent)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/gpu_evidence.h"
 #include "analysis/host_cause.h"
 #include "analysis/model.h"
+#include "analysis/sorting.h"
 #include "analysis/steadiness.h"
 #include "analysis/text.h"
 
@@ -72,12 +73,21 @@ static bool is_fair(const struct recent *recent)
 	return (uint64_t)llabs(recent->shift_ns) * SUMS_FAIR <= recent->late_ns;
 }
 
-/* As noise that lasts does, which steps show better; or is it over? What is late evenly is so on average, and by little: single windows say
- * nothing. */
-static bool varies(const struct sums *sums, uint32_t rank, const struct recent *recent)
+static uint64_t median_ns(const struct suspect *suspect)
+{
+	uint64_t values[SUMS_TOLD];
+
+	for (uint32_t i = 0; i < SUMS_TOLD; i++)
+		values[i] = suspect_shown_ns(suspect, suspect->step - i);
+	sort_u64(values, SUMS_TOLD);
+	return values[SUMS_TOLD / 2];
+}
+
+/* As noise that lasts does, which steps show better; or is it over? Of what is late evenly, by little, a window in four may be noise. */
+static bool varies(const struct sums *sums, uint32_t rank)
 {
 	const struct suspect *suspect = &sums->watched.suspects[rank];
-	uint64_t level_ns = sums->ranks[rank].even ? recent->late_ns / SUMS_TOLD : excursions_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
+	uint64_t level_ns = sums->ranks[rank].even ? median_ns(suspect) : excursions_level_ns(&sums->watched, suspect, suspect->step, SUMS_TOLD);
 
 	if ((double)level_ns < sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns)
 		return true;
@@ -94,7 +104,7 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 	uint64_t decided_ns = sums->watched.suspects[rank].decided_ns, theirs_ns = (sums->ranks[rank].theirs + 1) * sums->window_ns;
 	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
-	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank, recent)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
+	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
 

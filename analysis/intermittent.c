@@ -257,7 +257,7 @@ static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
 /* Suffices where a cause is seen: chance is excluded, without the margin for all the sizes and shares that are tried. */
 static bool is_striking(const struct bet *bet, uint32_t ranks)
 {
-	return bet->times >= INTERMITTENT_TIMES && chance_is_excluded(1 / bet->evidence, ranks);
+	return bet->times >= INTERMITTENT_TIMES_SEEN && chance_is_excluded(1 / bet->evidence, ranks);
 }
 
 static void look_for_proof(struct analysis *analysis, const struct latest *latest, uint64_t step_ns)

@@ -26,7 +26,8 @@ enum {
 	INTERMITTENT_GONE = 8,    /* … unless so large a part of it at most was left in the next step */
 	INTERMITTENT_REPLICAS = 5, /* of a stage: with fewer of them all ranks of a pipeline are taken together, … */
 	INTERMITTENT_FAR = 3,     /* … and only so many times what the next one was late by in any step counts */
-	INTERMITTENT_TIMES = 4,   /* so often it was late, at least, whatever chance says */
+	INTERMITTENT_TIMES = 4,   /* so often it was late, at least, whatever chance says, … */
+	INTERMITTENT_TIMES_SEEN = 3, /* … or so often, where a cause is seen */
 	INTERMITTENT_MARGIN = 10, /* times as much evidence as chance asks for: ranks are never quite alike */
 	INTERMITTENT_CLEAN = 5,   /* times as long without as between two of them closes it */
 };

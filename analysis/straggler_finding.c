@@ -310,7 +310,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	uint32_t count = choose_ranks(analysis, rank, ranks);
 	if ((suspect->clean && suspect->open && !suspect->intermittent->decided) || (count > 1 && ranks[0] != rank))
 		return; /* after a clean step wait for the next, in whichever direction; a host is told once */
-	if (suspect->intermittent->decided && suspect->intermittent->times < INTERMITTENT_TIMES)
+	if (suspect->intermittent->decided && suspect->intermittent->times < INTERMITTENT_TIMES_SEEN)
 		return; /* steps were numbered anew: its pattern is not known again yet */
 	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
 	if (!suspect->open && !suspect->intermittent->decided && cost.at_most_ns < suspect_limit_ns(cost.step_ns)) {

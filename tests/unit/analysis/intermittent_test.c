@@ -66,6 +66,33 @@ Test(intermittent, one_step_of_any_number_is_found_with_its_pattern_its_share_an
 	}
 }
 
+/* Of so many ranks one is the latest three times in a row by chance in one of 1,000 jobs, and with a cause that is seen each time it is not by
+ * chance. Without one it takes more. */
+Test(intermittent, of_many_ranks_a_third_time_suffices_where_a_cause_is_seen)
+{
+	enum { EVERY = 10, FIRST = 10 };
+
+	for (int seen = 0; seen < 2; seen++) {
+		struct history_job job = eight;
+		job.ranks = 32;
+		job.steps = FIRST + 6 * EVERY;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 5, .first_step = FIRST, .ms = 200, .every = EVERY,
+							.evidence = seen ? EVIDENCE_FSYNC : EVIDENCE_NOTHING };
+		struct played run = play(&job);
+		const struct history_finding *finding = opened(&run, 5);
+		cr_assert(finding);
+		double at_ms = (double)finding->time_ns / 1e6;
+		if (seen) {
+			cr_expect_gt(at_ms, history_step_ms(run.history, FIRST + 2 * EVERY), "%f: after its third time", at_ms);
+			cr_expect_lt(at_ms, history_step_ms(run.history, FIRST + 3 * EVERY), "%f: before its fourth", at_ms);
+		} else {
+			cr_expect_gt(at_ms, history_step_ms(run.history, FIRST + 3 * EVERY), "%f: after its fourth time", at_ms);
+		}
+		expect_nobody_else(&run, 5, -1, "one of ten");
+		end(&run);
+	}
+}
+
 /* The same job in which every checkpoint is written by rank 0 while the others wait. */
 Test(intermittent, a_checkpoint_that_one_rank_writes_is_found)
 {

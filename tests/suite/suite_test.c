@@ -32,13 +32,14 @@ static enum suite_verdict play(unsigned seed, char *what, size_t room, struct su
  * 3000845, 3001145: the same beside noise that lasts. 3001457: by turns. 3000658, 3001240: another call than the other one of two.
  * 3000260: slow transfers. 5000186, 5000764, 5000845, 5001550: late at once and steadily, beside single latenesses of others that were larger.
  * 3000035, 3001037, 5001829: the same of a host. 3000143, 5000357, 5001862: by little, and evenly. 97001357, 99000268: for ten steps, which are over
- * when they prove it; the former one of two replicas. 99000155: late at once, and half as steadily for twice as long. */
+ * when they prove it; the former one of two replicas. 99000155: late at once, and half as steadily for twice as long.
+ * 104000269: by little, evenly, on average. 101002127: for ten steps, between which sums must not tell of it without its cause. */
 Test(suite, what_was_mended_stays_so, .timeout = 240)
 {
 	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010, 910061, 910360, 910736, 1200571, 3000067, 3000260,
 					   3000313, 3000377, 3000616, 3000658, 3000845, 3000860, 3001145, 3001240, 3001252, 3001457,
 					   3000035, 3000143, 3001037, 5000186, 5000357, 5000764, 5000845, 5001550, 5001829, 5001862,
-					   97001357, 99000268, 99000155 };
+					   97001357, 99000268, 99000155, 104000269, 101002127 };
 	struct suite_result result;
 	char what[512];
 
@@ -58,13 +59,14 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
  * 62002845, 62002866, 62002935: noise that lasts, as large for 24 steps and not constant. 63000012: one of two replicas, evenly by little.
  * 64000038: a pipeline's first steps, in which nobody is seen to be late, because what the ranks usually do is not known yet, counted as
  * steps in which this rank and all others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long.
- * 101002323: a whole host now and then, of whose ranks the same one is always the latest by a little. */
+ * 101002323: a whole host now and then, of whose ranks the same one is always the latest by a little. 101002404: noise that lasts, as large in
+ * each part of a minute, and larger on average than that of the others. */
 Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 {
 	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210, 3000135, 3000201, 3001059, 3001233,
 						   3000843, 3001173, 5000232, 5001642, 5001975, 5002080, 3000078, 9500751,
 						   61000203, 61001646, 62000457, 62001930, 62002845, 62002866, 62002935,
-						   63000012, 64000038, 98001147, 101002323 };
+						   63000012, 64000038, 98001147, 101002323, 101002404 };
 	struct suite_result result;
 	char what[512];
 

@@ -61,7 +61,7 @@ void awaited_begin(const struct awaited *awaited)
 
 void awaited_end(const struct awaited *awaited, bool success)
 {
-	if (!awaited->id)
+	if (!awaited->id || recording_is_foreign())
 		return;
 	pthread_mutex_lock(&changing);
 	if (success)
@@ -73,7 +73,7 @@ void awaited_end(const struct awaited *awaited, bool success)
 
 void awaited_goes_on(const struct awaited *awaited, const void *asked)
 {
-	if (!awaited->id)
+	if (!awaited->id || recording_is_foreign())
 		return;
 	pthread_mutex_lock(&changing);
 	if (shown.id == awaited->id && asked && !met) {

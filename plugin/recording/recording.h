@@ -77,7 +77,8 @@ static inline struct recording *recording_get(void)
 /* A forked child of a process that records: it may have inherited locks of ours that nobody will ever release. */
 static inline bool recording_is_foreign(void)
 {
-	struct recording_page *page = atomic_load_explicit(&recording_page, memory_order_relaxed);
+	/* Acquire: another thread may have made the page just now. */
+	struct recording_page *page = atomic_load_explicit(&recording_page, memory_order_acquire);
 
 	return page != &recording_no_page && !atomic_load_explicit(&page->alive, memory_order_relaxed);
 }

@@ -50,9 +50,34 @@ bool world_is_explained(const struct world *world, uint32_t host)
 	return false;
 }
 
+/* The share of its latest batches that did not come, or not yet; of those from the oldest on of which it is known. */
+static double lost_share(const struct world_host *host)
+{
+	if (!host->came)
+		return 0;
+	int known = 64 - __builtin_clzll(host->came);
+	return 1 - (double)__builtin_popcountll(host->came) / known;
+}
+
+/* So many batches in a row are lost by chance in one of 100,000 cases, of which a live host sends one each second. */
+static uint64_t lost_by_chance_ns(const struct world_host *host)
+{
+	double share = lost_share(host), chance = share;
+	uint64_t ns = 0;
+
+	for (; chance > WORLD_SILENT_CHANCE && ns < WORLD_SILENT_MAX_NS; chance *= share)
+		ns += WORLD_BATCH_NS;
+	return ns + WORLD_BATCH_NS;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 bool world_is_silent(const struct world_host *host, uint64_t now_ns)
 {
-	uint64_t silent_ns = 2 * host->pause_ns > WORLD_SILENT_NS ? 2 * host->pause_ns : WORLD_SILENT_NS;
+	uint64_t silent_ns = larger(host->pause_ns + larger(host->pause_ns, lost_by_chance_ns(host)), WORLD_SILENT_NS);
 
 	if (silent_ns > WORLD_SILENT_MAX_NS)
 		silent_ns = WORLD_SILENT_MAX_NS;

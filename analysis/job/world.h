@@ -14,8 +14,11 @@
 #include <rankwatch/message.h>
 
 #define WORLD_NONE UINT32_MAX
-/* A live host sends every second. A host is silent when nothing has come from it for WORLD_SILENT_NS, or for twice its longest recent pause
- * while it was alive, if that is longer because batches get lost on the way; but for at most WORLD_SILENT_MAX_NS. */
+/* A live host sends every WORLD_BATCH_NS. A host is silent when nothing has come from it for WORLD_SILENT_NS or, if that is longer because
+ * batches get lost on the way or come late, for twice its longest recent pause while it was alive, and for once that and as many batches as
+ * are all lost with WORLD_SILENT_CHANCE, by the share that is lost of its last 64; but for at most WORLD_SILENT_MAX_NS. */
+#define WORLD_BATCH_NS 1000000000u
+#define WORLD_SILENT_CHANCE 1e-5
 #define WORLD_SILENT_NS 6000000000u
 #define WORLD_SILENT_MAX_NS 30000000000u
 

@@ -278,6 +278,27 @@ Test(world, a_host_is_silent_after_twice_its_longest_pause_between_two_limits)
 	}
 }
 
+/* Nobody is lost because seven batches in a row are, where one in three always is. */
+Test(world, a_host_is_silent_after_more_batches_than_chance_loses)
+{
+	static const struct {
+		uint64_t came, silent_ms;
+	} cases[] = {
+		{ 0, 6000 }, { 1, 6000 },       { UINT64_MAX, 6000 },
+		{ 0x7fffffffffffffff, 6000 },   /* none is lost: 63 have come so far */
+		{ 0xeeeeeeeeeeeeeeee, 11000 },  /* 0.25^9 is less than 1/100,000; 2 s longest pause */
+		{ 0xaaaaaaaaaaaaaaaa, 19000 },  /* 0.5^17 */
+		{ 5, 13000 },                   /* one of three: 0.33^11 */
+		{ UINT64_C(1) << 63, 30000 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world_host host = { .heard_ns = ms(100), .pause_ns = ms(2000), .came = cases[i].came };
+		cr_expect_not(world_is_silent(&host, ms(100 + cases[i].silent_ms) - 1), "%lx", cases[i].came);
+		cr_expect(world_is_silent(&host, ms(100 + cases[i].silent_ms)), "%lx", cases[i].came);
+	}
+}
+
 /* A pause weighs less with each batch that comes without one. */
 Test(world, the_longest_pause_of_a_host_is_the_longest_of_late)
 {

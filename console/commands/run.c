@@ -35,6 +35,7 @@ enum {
 	KEY_KERNEL_LOG,
 	TICK_MS = 100,
 	SUMMARY_MS = 5000,
+	HELLO_MS = 2000,
 	PAGE_MS = 15000,
 	COLLECTOR_END_MS = 1000,
 	LINES_MS = 2000
@@ -341,8 +342,13 @@ static bool is_last(const struct run *run)
 /* After a job that was shorter than a turn of the collector nobody else is left to say how it was watched. */
 static void take_leave(struct run *run)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + SUMMARY_MS * UINT64_C(1000000);
+	uint64_t now_ns = clock_monotonic_ns(), hello_ns = now_ns + HELLO_MS * UINT64_C(1000000), deadline_ns = now_ns + SUMMARY_MS * UINT64_C(1000000);
 
+	/* A job can be shorter than the pause in which the shared path is left alone because another job's collector had it, and ours has it by now; and
+	 * on a busy machine a collector that takes connections can be slow to say its first word. */
+	supervisor_seek(&run->supervisor, now_ns);
+	while (!run->supervisor.joined && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < hello_ns)
+		turn(run);
 	if (!run->supervisor.joined)
 		return;
 	/* Where a scheduler that cancels the job has ended the collector, too, this fails. Its summary is read all the same: it may have come already. */

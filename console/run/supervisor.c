@@ -212,6 +212,12 @@ static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
 	return collector_client_open(&supervisor->client, supervisor->job, where, on_message, supervisor) == 0;
 }
 
+void supervisor_seek(struct supervisor *supervisor, uint64_t now_ns)
+{
+	supervisor->foreign_ns = 0;
+	is_connected(supervisor, now_ns);
+}
+
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns)
 {
 	if (!supervisor->silent_since_ns || supervisor->joined)

@@ -50,7 +50,8 @@ def ends(failures):
                        f"and it is said: {said}")
     with stage.Stage() as play:
         said = run(play, "--keep-boxes", "all")
-        failures.check(len(boxes(play)) == 2 and "look again" in said and "removed" not in said, "--keep-boxes all keeps them")
+        failures.check(len(boxes(play)) == 2 and "look again" in said and "removed" not in said,
+                       f"--keep-boxes all keeps them, {len(boxes(play))} of 2: {said}")
     with stage.Stage() as play:
         said = run(play, status=3)
         failures.check(len(boxes(play)) == 2 and "look again" in said, "another exit status keeps them")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A stage on which one job plays under rankwatch: private directories, processes that end with it, timed output."""
 
+import glob
 import json
 import os
 import pathlib
@@ -263,8 +264,9 @@ class Stage:
 
     def __exit__(self, *_):
         self.kill_everything()
-        # A collector that is killed leaves the directory of the job's name, and so do ranks that had no other for their boxes.
-        for left in pathlib.Path("/dev/shm").glob(f"rankwatch-*/{self.dir.name}*"):
+        # A collector that is killed leaves the directory of the job's name, and so do ranks that had no other for their boxes. (pathlib's glob fails
+        # where another test takes one away meanwhile.)
+        for left in glob.glob(f"/dev/shm/rankwatch-*/{self.dir.name}*"):
             shutil.rmtree(left, ignore_errors=True)
         shutil.rmtree(self.boxes, ignore_errors=True)
         shutil.rmtree(self.dir, ignore_errors=True)

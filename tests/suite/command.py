@@ -97,10 +97,12 @@ def check_none():
 
 
 def check_interrupted():
-    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Without a buffer: communicate() does not see what a buffer has taken beyond the lines that were read.
+    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     first = [play.stdout.readline() for _ in range(3)]
     play.send_signal(signal.SIGINT)
     rest, said = play.communicate(timeout=60)
+    first, rest, said = [line.decode() for line in first], rest.decode(), said.decode()
     jobs, sums = jobs_and_sums("".join(first) + rest)
     check(play.returncode == 128 + signal.SIGINT, f"status {play.returncode} after Ctrl-C")
     check(sums["interrupted"] and sums["jobs"] == len(jobs) >= 3, f"the sums are those of {len(jobs)} jobs")

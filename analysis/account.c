@@ -184,8 +184,9 @@ static void tell(const struct account *account, const struct account_rank *rank,
 						});
 }
 
+/* inside: in an operation. */
 static void add(struct account *account, struct account_rank *rank, const struct process *process,
-		enum analysis_part part, uint64_t ns, uint32_t root)
+		enum analysis_part part, bool inside, uint64_t ns, uint32_t root)
 {
 	if (!ns)
 		return;
@@ -194,16 +195,21 @@ static void add(struct account *account, struct account_rank *rank, const struct
 	if (account->sums)
 		sums_note(account->sums, (uint32_t)(rank - account->ranks), part, rank->whole.until_ns,
 			  rank->whole.until_ns + ns);
+	if (account->rows)
+		rows_note(account->rows, (uint32_t)(rank - account->ranks), part, inside, rank->whole.until_ns,
+			  rank->whole.until_ns + ns);
 	*part_of(&rank->whole.parts, part) += ns;
 	*part_of(&rank->step.parts, part) += ns;
 	rank->whole.until_ns += ns;
 	rank->step.until_ns += ns;
 }
 
-static void begin_step(struct account_rank *rank, uint64_t step)
+static void begin_step(struct account *account, struct account_rank *rank, uint64_t step)
 {
 	if (!step || step == rank->step.step)
 		return;
+	if (account->rows)
+		rows_begin_step(account->rows, (uint32_t)(rank - account->ranks), step, rank->whole.until_ns);
 	rank->ended_step = rank->step;
 	rank->step =
 	    (struct account_stretch){ .step = step, .from_ns = rank->whole.until_ns, .until_ns = rank->whole.until_ns };
@@ -250,7 +256,10 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 	if (account->sums && !unseen)
 		sums_note_launch(account->sums, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
 				 operation->launch_ns, operation->arrival_ns);
-	add(account, rank, process, unseen ? ANALYSIS_UNSEEN : ANALYSIS_OWN, gap_ns, JOB_NONE);
+	if (account->rows && !unseen)
+		rows_note_launch(account->rows, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
+				 operation->launch_ns, operation->arrival_ns);
+	add(account, rank, process, unseen ? ANALYSIS_UNSEEN : ANALYSIS_OWN, false, gap_ns, JOB_NONE);
 }
 
 /* What another operation has been charged for already counts once. */
@@ -263,9 +272,9 @@ static void account_inside(struct account *account, struct account_rank *rank, c
 	if (operation->done_ns > until_ns) {
 		uint64_t left_ns = operation->done_ns - until_ns,
 			 waited_ns = came_ns > until_ns ? came_ns - until_ns : 0;
-		add(account, rank, process, ANALYSIS_WAIT, waited_ns, meeting->root);
+		add(account, rank, process, ANALYSIS_WAIT, true, waited_ns, meeting->root);
 		charge(account, meeting, waited_ns);
-		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN,
+		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN, true,
 		    left_ns - waited_ns, JOB_NONE);
 	}
 	if (wait_ns < LATENESS_NOISE_NS)
@@ -323,6 +332,8 @@ static void note_operation(const struct account *account, const struct meeting *
 		noted.held_ns = i == meeting->last ? operation->arrival_ns - meeting->next_ns : 0;
 	}
 	sums_note_operation(account->sums, member->rank, operation, &noted);
+	if (account->rows)
+		rows_note_operation(account->rows, member->rank, operation, &noted);
 }
 
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)
@@ -339,7 +350,7 @@ static void account_member(struct account *account, const struct meeting *meetin
 		account_gap(account, rank, member->process, operation);
 		struct account_parts came = rank->whole.parts;
 		rank->blind = false;
-		begin_step(rank, meeting->step);
+		begin_step(account, rank, meeting->step);
 		account_inside(account, rank, member->process, meeting, operation);
 		note_operation(account, meeting, i);
 		member->met_ns = operation->done_ns;
@@ -512,7 +523,7 @@ static void account_end(struct account *account, const struct job *job, uint64_t
 		const struct process *process = job->ranks[i].process;
 		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns; /* a damaged box may say any time */
 		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns && until_ns > rank->whole.until_ns)
-			add(account, rank, process, ANALYSIS_UNSEEN, until_ns - rank->whole.until_ns, JOB_NONE);
+			add(account, rank, process, ANALYSIS_UNSEEN, false, until_ns - rank->whole.until_ns, JOB_NONE);
 	}
 }
 

@@ -94,9 +94,11 @@ struct account {
 	void *passage_argument;
 	struct cells *cells;            /* the same by step; NULL: not kept */
 	struct sums *sums;              /* the same by window; NULL: not kept */
+	struct rows *rows;              /* the same by row; NULL: not kept */
 };
 
 struct analysis;
+struct rows;
 struct sums;
 
 /* How many steps it is about; 0 not known. */

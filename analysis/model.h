@@ -23,6 +23,7 @@
 #include "analysis/pace_course.h"
 #include "analysis/ports.h"
 #include "analysis/straggler.h"
+#include "analysis/rows.h"
 #include "analysis/sums.h"
 #include "analysis/transfer.h"
 #include "analysis/values.h"
@@ -41,6 +42,7 @@ struct analysis {
 	struct account account;
 	struct cells cells; /* of the account */
 	struct sums sums;   /* of the account */
+	struct rows rows;   /* likewise */
 	struct transfers transfers;
 	uint64_t expiry_looked_ns; /* when it last searched for communicators to release */
 	struct hangs hangs;

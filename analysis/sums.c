@@ -301,6 +301,8 @@ static void decide(struct sums *sums, struct peers *peers, uint32_t rank, uint64
 	struct suspect *suspect = &sums->watched.suspects[rank];
 	uint64_t late_ns = suspect_blame(suspect, number).late_ns;
 
+	if (sums->ranks[rank].by_rows)
+		return;
 	if (suspect->decided_ns) {
 		double least_ns = sums_least_share(&sums->ranks[rank]) * (double)sums->window_ns;
 		sums->ranks[rank].clean = (double)late_ns * 2 < least_ns ? sums->ranks[rank].clean + 1 : 0;

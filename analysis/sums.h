@@ -76,6 +76,7 @@ struct sums_rank {
 	uint32_t clean; /* windows in a row */
 	bool of_two; /* it was compared with one other rank, in the latest window */
 	bool even; /* suspected since it is late evenly */
+	bool by_rows; /* suspected by analysis/rows.h, which decides until when, too */
 	uint64_t theirs; /* the newest window in which the tests of steps suspected it, too */
 	bool told;      /* a finding of these sums is open */
 };

@@ -16,10 +16,42 @@ static const uint32_t host_subject = 1u << 31;
 /* Of the latest windows: their sums. */
 struct recent {
 	uint32_t count;
+	uint64_t all_ns; /* how long they lasted */
+	bool by_rows; /* then: */
+	uint64_t beyond_ns; /* late by more than any other */
+	uint64_t before_ns, grown_ns; /* how long a row lasted before, 0 not known; by how much longer they lasted than that, in all */
 	uint64_t late_ns, met_ns, held_ns, host_ns, device_ns, unlaunched_ns, single_ns, stepped_ns;
 	int64_t shift_ns;
 	struct cause_window windows[SUMS_TOLD];
 };
+
+static void add_row(struct recent *recent, const struct row *row)
+{
+	recent->windows[recent->count++] = (struct cause_window){ row->from_ns, row->until_ns };
+	recent->all_ns += row->until_ns - row->from_ns;
+	recent->late_ns += (uint64_t)(row->late_ms * 1e6);
+	recent->beyond_ns += (uint64_t)(row->beyond_ms * 1e6);
+	recent->host_ns += row->host_ns;
+	recent->shift_ns += row->shift_ns;
+	recent->single_ns += row->single_ns;
+	recent->device_ns += row->device_ns;
+	recent->unlaunched_ns += row->unlaunched_ns;
+}
+
+/* Of the rows since it is late, which may be fewer than it takes to be sure of a cause. */
+static void look_back_by_rows(const struct rows *rows, uint32_t index, struct recent *recent)
+{
+	const struct rows_rank *rank = &rows->ranks[index];
+
+	*recent = (struct recent){ .by_rows = true, .before_ns = rank->before_ns };
+	for (uint64_t back = 0; back < ROWS_TOLD && back < rank->late_row; back++) {
+		const struct row *row = &rank->rows[(rank->late_row - back) % ROWS_KEPT];
+		if (row->number == rank->late_row - back && row->late_ms * 2e6 >= LATE_SERIES_SHARE * (double)(row->until_ns - row->from_ns))
+			add_row(recent, row);
+	}
+	uint64_t usual_ns = recent->count * recent->before_ns;
+	recent->grown_ns = recent->all_ns > usual_ns ? recent->all_ns - usual_ns : 0;
+}
 
 static void look_back(const struct sums *sums, uint32_t rank, struct recent *recent)
 {
@@ -33,6 +65,7 @@ static void look_back(const struct sums *sums, uint32_t rank, struct recent *rec
 			continue;
 		recent->windows[recent->count++] =
 		    (struct cause_window){ number * sums->window_ns, (number + 1) * sums->window_ns };
+		recent->all_ns += sums->window_ns;
 		recent->late_ns += blame.late_ns;
 		recent->met_ns += sums->ranks[rank].met_ns[number % STRAGGLER_STEPS];
 		recent->held_ns += sums->ranks[rank].held_ns[number % STRAGGLER_STEPS];
@@ -60,6 +93,8 @@ static bool is_spread(const struct analysis *analysis, const struct recent *rece
  * of a late host is of the same host, and says nothing. */
 static uint64_t cost_ns(const struct recent *recent, uint32_t ranks)
 {
+	if (recent->by_rows)
+		return recent->before_ns && recent->grown_ns < recent->beyond_ns ? recent->grown_ns : recent->beyond_ns;
 	bool shown = ranks == 1 && recent->met_ns * 2 >= recent->late_ns;
 
 	return shown && recent->held_ns < recent->late_ns ? recent->held_ns : recent->late_ns;
@@ -104,6 +139,8 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 	uint64_t decided_ns = sums->watched.suspects[rank].decided_ns, theirs_ns = (sums->ranks[rank].theirs + 1) * sums->window_ns;
 	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
+	if (sums->ranks[rank].by_rows)
+		return is_shown_by_operations(recent) && recent->windows[0].to_ns < decided_ns + SUMS_LEFT * rows_last_ns(&analysis->rows);
 	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }
@@ -182,19 +219,19 @@ static bool knows_steps(const struct analysis *analysis)
 	return clock != JOB_NONE && analysis->job.processes[clock]->steps.trust == STEPS_CERTAIN;
 }
 
-static struct record *make_record(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,
+static struct record *make_record(const struct analysis *analysis, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
 				  const struct recent *recent)
 {
 	const struct sums *sums = &analysis->sums;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
 	struct record *record =
-	    record_new(&analysis->job, RW_KIND_STRAGGLER, count > 1 ? RW_SCOPE_HOST : RW_SCOPE_RANK, ranks, count);
+	    record_new(&analysis->job, RW_KIND_STRAGGLER, scope, ranks, count);
 	if (!record)
 		return NULL;
 	struct rw_finding *finding = &record->finding;
 	uint64_t step_ns = pace_step_ns(&analysis->stragglers.pace, PACE_USUAL);
-	double all_ns = (double)recent->count * (double)sums->window_ns;
-	record->subject = count > 1 ? host_subject | process->host : ranks[0];
+	double all_ns = (double)recent->all_ns;
+	record->subject = scope == RW_SCOPE_HOST ? host_subject | process->host : ranks[0];
 	finding->severity = RW_WARNING;
 	finding->confidence = RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_GPU;
@@ -205,6 +242,8 @@ static struct record *make_record(const struct analysis *analysis, const uint32_
 	finding->late.by_ms = -1;
 	finding->late.longer_share = (double)recent->late_ns / all_ns;
 	finding->late.lost_share = (double)cost_ns(recent, count) / all_ns;
+	if (sums->ranks[ranks[0]].by_rows)
+		finding->late.since_step = (int64_t)rows_step(&analysis->rows, analysis->rows.ranks[ranks[0]].since_row);
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks, count, finding->late.kind, recent);
@@ -224,12 +263,29 @@ static bool is_named(const struct sums *sums, uint32_t rank)
 	return rank < sums->rank_count && sums->watched.suspects[rank].decided_ns;
 }
 
-/* The whole host where all its ranks work longer and another host is seen. */
-static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
+/* All ranks of its stage that are known to be late with it. */
+static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uint32_t *ranks)
+{
+	const struct rows *rows = &analysis->rows;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows->rank_count && i < analysis->job.rank_count; i++)
+		if (rows->ranks[i].of_stage && rows->ranks[i].decided_ns && rows->ranks[i].group == rows->ranks[rank].group)
+			ranks[count++] = i;
+	return count;
+}
+
+/* The whole stage of a pipeline; or the whole host, where all its ranks work longer and another host is seen. */
+static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks, enum rw_scope *scope)
 {
 	const struct job *job = &analysis->job;
 	uint32_t host = job->ranks[rank].process->host, count = 0;
 	bool all = job->host_count > 1;
+
+	*scope = RW_SCOPE_STAGE;
+	if (analysis->sums.ranks[rank].by_rows && analysis->rows.ranks[rank].of_stage)
+		return choose_stage(analysis, rank, ranks);
+	*scope = RW_SCOPE_HOST;
 
 	for (uint32_t i = 0; i < job->rank_count && all; i++) {
 		if (job->ranks[i].process->host != host)
@@ -239,6 +295,7 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	}
 	if (all && count > 1)
 		return count;
+	*scope = RW_SCOPE_RANK;
 	ranks[0] = rank;
 	return 1;
 }
@@ -275,7 +332,8 @@ static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_
 
 	if (!suspect || suspect->open || !suspect->decided_ns)
 		return suspect && suspect->open;
-	return now_ns < suspect->decided_ns + SUMS_LEFT * analysis->sums.window_ns || is_on_a_named_host(&analysis->stragglers, suspect);
+	uint64_t row_ns = analysis->sums.ranks[rank].by_rows ? rows_last_ns(&analysis->rows) : analysis->sums.window_ns;
+	return now_ns < suspect->decided_ns + SUMS_LEFT * row_ns || is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
 /* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no cause that is seen
@@ -291,12 +349,16 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 {
 	struct suspect *suspect = &analysis->sums.watched.suspects[rank];
 	struct recent recent;
-	uint32_t count = choose_ranks(analysis, rank, ranks);
+	enum rw_scope scope;
+	uint32_t count = choose_ranks(analysis, rank, ranks, &scope);
 
-	look_back(&analysis->sums, rank, &recent);
+	if (analysis->sums.ranks[rank].by_rows)
+		look_back_by_rows(&analysis->rows, rank, &recent);
+	else
+		look_back(&analysis->sums, rank, &recent);
 	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, rank, &recent))
 		return;
-	struct record *record = make_record(analysis, ranks, count, &recent);
+	struct record *record = make_record(analysis, scope, ranks, count, &recent);
 	if (!record)
 		return;
 	if (!analysis->sums.ranks[rank].told && !is_worth_telling(record)) {
@@ -361,7 +423,7 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 		suspect->step = 0;
 		sums->ranks[i].clean = 0;
 		sums->ranks[i].theirs = 0;
-		if (sums->ranks[i].told)
+		if (sums->ranks[i].told || sums->ranks[i].by_rows)
 			continue; /* other windows do not acquit it */
 		suspect->decided_ns = 0;
 		suspect->open = false;
@@ -376,12 +438,34 @@ static void leave_out_long_steps(struct sums *sums, uint64_t step_ns)
 		sums->uneven = sums->newest;
 }
 
+/* Whom the rows name, or no longer name. */
+static void take_rows(struct analysis *analysis)
+{
+	struct sums *sums = &analysis->sums;
+
+	for (uint32_t i = 0; i < sums->rank_count; i++) {
+		struct suspect *suspect = &sums->watched.suspects[i];
+		bool late = rows_suspect(&analysis->rows, i);
+		if (late && !suspect->decided_ns) {
+			suspect_decide(suspect, analysis->rows.ranks[i].decided_ns);
+			suspect->host = analysis->job.ranks[i].process->host;
+			suspect->open = sums->ranks[i].by_rows = true;
+			excursions_forget(suspect); /* nobody is measured by a fault */
+		} else if (!late && sums->ranks[i].by_rows) {
+			suspect->decided_ns = 0;
+			suspect->open = sums->ranks[i].by_rows = false;
+		}
+	}
+}
+
 void sums_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	struct sums *sums = &analysis->sums;
 	uint32_t *ranks = NULL;
 
 	fit_windows(sums, pace_step_ns(&analysis->stragglers.pace, PACE_USUAL));
+	rows_fit(&analysis->rows, pace_step_ns(&analysis->stragglers.pace, PACE_USUAL));
+	take_rows(analysis);
 	leave_out_long_steps(sums, pace_step_ns(&analysis->stragglers.pace, SUMS_LATEST));
 	for (uint32_t i = 0; i < sums->rank_count; i++) {
 		struct suspect *suspect = &sums->watched.suspects[i];

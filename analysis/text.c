@@ -29,6 +29,8 @@ static const char *subject(char *text, size_t room, const struct record *record)
 	naming_ranks(ranks, sizeof(ranks), record->finding.ranks, record->finding.rank_count);
 	if (record->finding.scope == RW_SCOPE_HOST)
 		snprintf(text, room, "host %s (%s)", record->finding.where[0].host, ranks);
+	else if (record->finding.scope == RW_SCOPE_STAGE && record->finding.rank_count > 1)
+		snprintf(text, room, "the pipeline's stage of %s", ranks);
 	else
 		snprintf(text, room, "%s", ranks);
 	return text;
@@ -71,7 +73,7 @@ static const char *now_and_then(char *text, size_t room, double one_in)
 /* One rank makes, several make: the verb's ending. */
 static const char *ending(const struct record *record)
 {
-	return record->finding.rank_count == 1 || record->finding.scope == RW_SCOPE_HOST ? "s" : "";
+	return record->finding.rank_count == 1 || record->finding.scope == RW_SCOPE_HOST || record->finding.scope == RW_SCOPE_STAGE ? "s" : "";
 }
 
 /* Where it is not known what a step is, shares are all there is to say: they are the same of any part that repeats. */
@@ -99,7 +101,7 @@ static void write_works_longer(struct record *record, bool over)
 	const struct rw_finding *finding = &record->finding;
 	const char *where = finding->late.spread_out ? ", a little before each operation" : "";
 	bool known = record->longer_ms >= 0;
-	char who[256], ms[32], longer[48] = "longer", costs[80] = "";
+	char who[256], ms[32], longer[48] = "longer", costs[80] = "", from[48];
 
 	subject(who, sizeof(who), record);
 	if (known)
@@ -107,8 +109,8 @@ static void write_works_longer(struct record *record, bool over)
 	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
 		snprintf(costs, sizeof(costs), "; it cost%s at most about %.0f %%: another %s often as late", over ? "" : "s",
 			 finding->late.lost_share * 100, over ? "was" : "is");
-	snprintf(record->text, sizeof(record->text), "%s work%s %s than the others%s: %.0f %% of the %s%s", who, over ? "ed" : ending(record), longer,
-		 where, finding->late.longer_share * 100, known ? "step" : "time", costs);
+	snprintf(record->text, sizeof(record->text), "%s work%s %s than %s%s: %.0f %% of the %s%s%s", who, over ? "ed" : ending(record), longer,
+		 finding->scope == RW_SCOPE_STAGE ? "it used to, and the others do not" : "the others", where, finding->late.longer_share * 100, known ? "step" : "time", since(from, sizeof(from), finding), costs);
 }
 
 void text_works_longer(struct record *record)

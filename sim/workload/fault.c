@@ -68,7 +68,7 @@ static bool is_mine(const struct options *options, int rank)
 {
 	if (options->fault->whole_host)
 		return options_host_of(options, rank) == options_host_of(options, options->fault_rank);
-	return rank == options->fault_rank;
+	return rank >= options->fault_rank && rank < options->fault_rank + options->fault_ranks;
 }
 
 int fault_open(struct fault *fault, const struct options *options, int rank)
@@ -145,7 +145,9 @@ double fault_slowness(const struct options *options, int rank, int step)
 {
 	const struct fault fault = { .options = options, .rank = rank, .mine = is_mine(options, rank) };
 
-	return fault_holds(&fault, step) ? 1 + options->fault->slower : 1;
+	if (!options->fault->slower || !fault_holds(&fault, step))
+		return 1;
+	return 1 + (options->fault_slower > 0 ? options->fault_slower : options->fault->slower);
 }
 
 void fault_step_done(const struct fault *fault, int step)

@@ -15,7 +15,7 @@ enum { RANKS = 8, LONGEST_FAULT_MS = 60000, MOST_HOGS = 256 };
 
 enum {
 	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_HOGS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_FAULT_RANKS, KEY_FAULT_PERCENT, KEY_HOGS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
 	KEY_CALL_STEPS, KEY_TAG_STEPS, KEY_STEP_RANK,
 };
 
@@ -42,9 +42,11 @@ static const struct argp_option argp_options[] = {
 	{ "grace", KEY_GRACE, "S", 0, "Let the others run S seconds more once a rank has failed (0)", 1 },
 	{ "fault", KEY_FAULT, "KIND", 0, "What goes wrong, see below (none)", 2 },
 	{ "fault-rank", KEY_FAULT_RANK, "R", 0, "On which rank (0)", 2 },
+	{ "fault-ranks", KEY_FAULT_RANKS, "N", 0, "And on the N - 1 ranks behind it: those of a host or a stage (1)", 2 },
 	{ "fault-step", KEY_FAULT_STEP, "S", 0, "From which step on, counted from 1 (8)", 2 },
 	{ "fault-every", KEY_FAULT_EVERY, "K", 0, "And from there on only in each K-th step (1)", 2 },
 	{ "fault-ms", KEY_FAULT_MS, "MS", 0, "For kinds that take a time: how long (what the kind says; WORKLOAD_FAULT_MS)", 2 },
+	{ "fault-percent", KEY_FAULT_PERCENT, "P", 0, "For the kind gpu-even: by how much its GPU computes longer (20)", 2 },
 	{ "hogs", KEY_HOGS, "N", 0, "For the kind hog: processes that crowd the CPU (24; WORKLOAD_HOGS)", 2 },
 	{ "fault-index", KEY_FAULT_INDEX, "K", 0, "At which element of a buffer, counted from 0 (4321)", 2 },
 	{ "log-dir", KEY_LOG_DIR, "DIR", 0, "Where the fault's rank logs its metrics (WORKLOAD_LOG_DIR)", 2 },
@@ -199,6 +201,12 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 	case KEY_FAULT_RANK:
 		options->fault_rank = options_number(text, 0, INT_MAX, state);
 		return 0;
+	case KEY_FAULT_RANKS:
+		options->fault_ranks = options_number(text, 1, 64, state);
+		return 0;
+	case KEY_FAULT_PERCENT:
+		options->fault_slower = percentage(text, state);
+		return 0;
 	case KEY_FAULT_STEP:
 		options->fault_step = options_number(text, 1, INT_MAX, state);
 		return 0;
@@ -277,7 +285,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 		.layers = 6, .elements = 16384, .gradients = VALUES_FLOAT, .step_ms = 700, .steps = 20, .host_ms = 3,
 		.first_call = -1, .first_tag = -1, .step_rank = -1,
-		.fault = fault_kind_find("none"), .fault_step = 8, .fault_every = 1, .fault_index = 4321, .hogs = 24, .log_bytes = 2 << 20,
+		.fault = fault_kind_find("none"), .fault_ranks = 1, .fault_step = 8, .fault_every = 1, .fault_index = 4321, .hogs = 24, .log_bytes = 2 << 20,
 		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
 	};
 	argp_err_exit_status = 2;

@@ -35,9 +35,10 @@ struct options {
 	struct parallel parallel;
 
 	const struct fault_kind *fault; /* never NULL: "none" is a kind */
-	int fault_rank;
+	int fault_rank, fault_ranks; /* the first one, and how many from it on */
 	int fault_step; /* counted from 1 */
 	int fault_every; /* steps from one to the next */
+	double fault_slower; /* by this share a GPU that is slower in everything is so; 0: as its kind says */
 	int fault_ms; /* how long it takes each time; 0: as long as its kind says */
 	int hogs; /* processes that crowd a CPU */
 	size_t fault_index; /* element of a buffer, modulo how many it has */

@@ -50,7 +50,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_MESH", "NAME=SIZE,…", "", "names for communicators, outermost first, as in pp=2,fsdp=4" },
 	  MESH,
 	  0 },
-	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: at first 5" },
+	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: and 2 s for its first operations" },
 	  PERCENT,
 	  MEMBER(budget_ppm) },
 	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: within the budget, or all" },

@@ -19,6 +19,13 @@
 #include "plugin/scan/scan_buffers.h"
 #include "plugin/scan/scan_device.h"
 
+/* What launches have cost whose results are there; the plugin's thread's. */
+struct scanner_costs {
+	uint64_t launches;
+	uint64_t host_ns; /* of the job's threads */
+	uint64_t gpu_ns;
+};
+
 struct scanner {
 	const struct driver *driver;
 	struct box_writer *box;
@@ -30,6 +37,7 @@ struct scanner {
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	_Atomic bool given_up; /* and the header has the reason */
+	struct scanner_costs all, first; /* first: of it, with one of the first operations of a communicator (RW_SCAN_FIRST) */
 };
 
 /* A buffer to be scanned, and which results of its operation that gives. */

@@ -58,8 +58,6 @@ static void report(const struct recording *recording, const struct hit *hit)
 
 static void judge(struct recording *recording, const struct hit *hit, uint64_t now_ns)
 {
-	if (hit->result->nan || hit->result->inf)
-		budget_hit(&scanning.budget, now_ns);
 	if (!hit->result->nan || recording->config.on_nan == CONFIG_ON_NAN_RECORD || scanning.abort_ns)
 		return;
 	bool abort_now = recording->config.on_nan == CONFIG_ON_NAN_ABORT;
@@ -117,14 +115,14 @@ static void take(void *argument, const struct scan_entry *entry, const struct sc
 struct budget_cost scanning_cost(struct recording *recording)
 {
 	struct rw_box_header *header = recording->box.header;
-	uint64_t launches = atomic_load_explicit(&header->scan_launches, memory_order_relaxed);
+	uint64_t launch_ns = atomic_load_explicit(&scanning.scanner.launch_ns, memory_order_relaxed);
 	uint64_t writes = atomic_load_explicit(&recording->progress.writes, memory_order_relaxed);
+	const struct scanner_costs *all = &scanning.scanner.all, *first = &scanning.scanner.first;
 	struct budget_cost cost = {
 		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
-		.scans = atomic_load_explicit(&header->scan_host_ns, memory_order_relaxed) +
-			 atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
-			 launches * atomic_load_explicit(&scanning.scanner.launch_ns, memory_order_relaxed),
+		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) + all->launches * launch_ns,
 		.progress = writes * recording->progress.write_ns,
+		.first = first->host_ns + first->gpu_ns + first->launches * launch_ns,
 	};
 
 	cost.total += cost.scans + cost.progress;
@@ -151,6 +149,8 @@ static void keep_budget(struct recording *recording, uint64_t now_ns)
 	if (recording->config.scan != CONFIG_SCAN_ALL)
 		set_every(&header->scan_every, budget->scan_every);
 	set_every(&header->progress_every, budget->progress_every);
+	if (!budget_has_first(budget))
+		atomic_store_explicit(&recording->scan_first, 0, memory_order_relaxed);
 }
 
 static void report_end(struct recording *recording)

@@ -311,6 +311,41 @@ static void dear(struct job *job)
 	CHECK(header.scan_sampled_out > 0 && header.budget_ppm == 2500);
 }
 
+static void reduce(struct job *job, float *buffer, size_t count, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		NCCL(ncclAllReduce(buffer, buffer, count, ncclFloat, ncclMax, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+}
+
+/* Scans that cost far more than the budget has: each function's first operations are scanned all the same. */
+static void first(struct job *job)
+{
+	enum { LARGE = 1 << 14 /* floats */, FIRST = 1024, ROUNDS = 64 };
+	float *buffer = scan_room(&anywhere, LARGE * sizeof(float));
+
+	reduce(job, buffer, LARGE, FIRST);
+	job_header(&header);
+	CHECK(header.scan_sampled_out == 0);
+	do {
+		reduce(job, buffer, LARGE, ROUNDS);
+		job_header(&header);
+		job->shared[job->rank] = header.scan_every;
+		job_meet(job);
+		job_meet(job);
+	} while (job->shared[0] < 4 || job->shared[1] < 4);
+	uint64_t left_out = header.scan_sampled_out;
+	for (int i = 0; i < ROUNDS; i++) {
+		NCCL(ncclBroadcast(buffer, buffer, LARGE, ncclFloat, 0, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+	job_header(&header);
+	CHECK(header.scan_every > 1 && header.scan_sampled_out == left_out);
+	CHECK(header.scan_host_ns + header.scan_gpu_ns < UINT64_C(3000000000));
+	fprintf(stderr, "rank %d: scans took %.3f s of the host and %.3f s of the GPU, now 1 in %u\n", job->rank, (double)header.scan_host_ns / 1e9, (double)header.scan_gpu_ns / 1e9, header.scan_every);
+}
+
 /* CUDA_DEVICE_MAX_CONNECTIONS=1: a scan behind an operation would hold up every stream until that ends. */
 static void one_queue(struct job *job)
 {
@@ -345,7 +380,8 @@ int main(int argc, char **argv)
 		int ranks;
 	} scenarios[] = {
 		{ "single", single, 2 }, { "group", group, 2 }, { "opposite", opposite, 3 },
-		{ "faulty", faulty, 2 }, { "dear", dear, 2 },     { "one_queue", one_queue, 2 },
+		{ "faulty", faulty, 2 }, { "dear", dear, 2 },     { "first", first, 2 },
+		{ "one_queue", one_queue, 2 },
 	};
 
 	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))

@@ -75,7 +75,7 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     state, no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
-	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
+	scanning.scanner.nodes = recording_is_interposed() && config->graphs;
 	/* So that what this device cannot do is known before the start line is printed. */
 	scanner_device(&scanning.scanner);
 }

@@ -2,8 +2,11 @@
 #include "console/doctor/check.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include <rankwatch/blackbox.h>
 
 enum { FIRST_NCCL_WITH_STREAMS = 22803 };
 
@@ -38,9 +41,36 @@ static const char *no_scan_because(const struct check_context *context)
 	return NULL;
 }
 
+static void say_limit(const struct check_context *context, char *text, size_t size)
+{
+	const char *budget = check_get(context, "RANKWATCH_BUDGET");
+
+	if (is(context, "RANKWATCH_SCAN", "all"))
+		snprintf(text, size, "without a limit (RANKWATCH_SCAN=all)");
+	else if (budget && *budget)
+		snprintf(text, size, "for at most %s %% of the time", budget);
+	else
+		snprintf(text, size, "for at most 0.25 %% of the time, and once %g s for the first %d operations of each function of a communicator",
+			 RW_SCAN_FIRST_MS / 1e3, RW_SCAN_FIRST);
+}
+
+static void say_what(const struct check_context *context, struct check_result *result)
+{
+	bool interposed = !is(context, "RANKWATCH_PRELOAD", "0");
+	bool graphs = interposed && is(context, "RANKWATCH_GRAPHS", "1");
+	char limit[160];
+
+	say_limit(context, limit, sizeof(limit));
+	check_say(result, VERDICT_OK, "%s, %s CUDA graphs, %s",
+		  has_one_queue(context) ? "inputs, because of CUDA_DEVICE_MAX_CONNECTIONS=1"
+		  : interposed		 ? "inputs and outputs with the interposer, else what outlives its operation"
+					 : "outputs, and inputs that outlive their operation",
+		  graphs ? "also inside" : "not inside", limit);
+}
+
 static void scan_run(struct check_context *context, struct check_result *result)
 {
-	const char *obstacle = no_scan_because(context), *budget = check_get(context, "RANKWATCH_BUDGET");
+	const char *obstacle = no_scan_because(context);
 	bool interposed = !is(context, "RANKWATCH_PRELOAD", "0");
 
 	if (obstacle) {
@@ -49,16 +79,7 @@ static void scan_run(struct check_context *context, struct check_result *result)
 		check_say(result, VERDICT_WARNING, "no values are scanned: this NCCL tells plugins no streams");
 		check_advise(result, "leave RANKWATCH_PRELOAD as it is, or use NCCL 2.28.3 or newer");
 	} else {
-		bool all = is(context, "RANKWATCH_SCAN", "all");
-		bool graphs = interposed && (all || is(context, "RANKWATCH_GRAPHS", "1"));
-		bool one_queue = has_one_queue(context);
-
-		check_say(result, VERDICT_OK, "%s, %s CUDA graphs, for at most %s %% of the time%s",
-			  one_queue    ? "inputs, because of CUDA_DEVICE_MAX_CONNECTIONS=1"
-			  : interposed ? "inputs and outputs with the interposer, else what outlives its operation"
-				       : "outputs, and inputs that outlive their operation",
-			  graphs ? "also inside" : "not inside", budget ? budget : "0.25",
-			  all ? " (RANKWATCH_SCAN=all: without a limit)" : "");
+		say_what(context, result);
 	}
 }
 

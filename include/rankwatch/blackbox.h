@@ -39,6 +39,10 @@ enum {
 	RW_BOX_WAITS = 512,
 };
 
+/* Where RANKWATCH_BUDGET is not given: so many operations of each function of a communicator (of each pair of sender and
+ * receiver) are scanned as if the budget turned nothing down, until that has taken so long beyond it. */
+enum { RW_SCAN_FIRST = 1024, RW_SCAN_FIRST_MS = 2000 };
+
 /* header.optional_features */
 #define RW_BOX_NETWORK (UINT64_C(1) << 0) /* the box has a table of network waits, and its plugin honours leases */
 

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define DENSE_NS  (BUDGET_DENSE_S * SECOND_NS)
 
 enum {
 	CALM_S = 5,      /* below a quarter of the limit for so long: twice as much */
@@ -15,31 +14,32 @@ enum {
 	MILLION = 1000000,
 };
 
-static uint32_t limit_of(const struct budget *budget, uint64_t now_ns)
-{
-	bool dense = now_ns < budget->dense_until_ns && budget->ppm < budget->dense_ppm;
+/* The second in progress, or the one that has just ended. */
+struct second {
+	struct budget_cost spent; /* without what was paid for first operations */
+	uint64_t wall_ns;         /* one that is not over is judged as if nothing more came: work comes in bursts */
+	uint32_t share;           /* of the wall time */
+	bool over;
+};
 
-	return dense ? budget->dense_ppm : budget->ppm;
-}
-
-static void open_second(struct budget *budget, uint64_t now_ns, const struct budget_cost *cost)
+static void open_second(struct budget *budget, uint64_t now_ns, const struct budget_cost *own, uint64_t total)
 {
 	budget->since_ns = now_ns;
-	budget->since = *cost;
-	budget->next_ppm = limit_of(budget, now_ns) / 2;
+	budget->since = *own;
+	budget->total_since = total;
+	budget->next_ppm = budget->ppm / 2;
 }
 
-void budget_open(struct budget *budget, uint32_t ppm, uint32_t dense_ppm, uint64_t now_ns,
-		 const struct budget_cost *cost)
+void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_t now_ns, const struct budget_cost *cost)
 {
 	*budget = (struct budget){
 		.ppm = ppm,
-		.dense_ppm = dense_ppm,
 		.scan_every = 1,
 		.progress_every = 1,
-		.dense_until_ns = now_ns + DENSE_NS,
+		.first_left_ns = first_ns,
+		.first_seen_ns = cost->first,
 	};
-	open_second(budget, now_ns, cost);
+	open_second(budget, now_ns, cost, cost->total);
 }
 
 static uint32_t share_ppm(uint64_t cost_ns, uint64_t wall_ns)
@@ -49,35 +49,51 @@ static uint32_t share_ppm(uint64_t cost_ns, uint64_t wall_ns)
 	return share < UINT32_MAX ? (uint32_t)share : UINT32_MAX;
 }
 
-/* What costs more and can still be turned down; NULL: neither of them is what it is exceeded by. */
-static uint32_t *dearer(struct budget *budget, const struct budget_cost *cost, uint64_t wall_ns, uint32_t limit)
+/* Pays for first operations while there is something left for them. Returns the cost without what was paid so far. */
+static struct budget_cost pay_first(struct budget *budget, const struct budget_cost *cost)
 {
-	uint64_t scans = cost->scans - budget->since.scans, progress = cost->progress - budget->since.progress;
+	uint64_t more = cost->first - budget->first_seen_ns;
+
+	if (more > budget->first_left_ns)
+		more = budget->first_left_ns;
+	budget->first_seen_ns = cost->first;
+	budget->first_left_ns -= more;
+	budget->first_paid_ns += more;
+	return (struct budget_cost){
+		.total = cost->total - budget->first_paid_ns,
+		.scans = cost->scans - budget->first_paid_ns,
+		.progress = cost->progress,
+	};
+}
+
+/* What costs more and can still be turned down; NULL: neither of them is what the limit is exceeded by. */
+static uint32_t *dearer(struct budget *budget, const struct second *second)
+{
+	uint64_t scans = second->spent.scans, progress = second->spent.progress;
 	bool scans_can = budget->scan_every < BUDGET_EVERY_MAX,
 	     progress_can = budget->progress_every < BUDGET_EVERY_MAX;
 	bool is_progress = progress_can && (progress > scans || !scans_can);
 
 	if (!is_progress && !scans_can)
 		return NULL;
-	if (share_ppm(is_progress ? progress : scans, wall_ns) < limit / WORTH_SHARE)
+	if (share_ppm(is_progress ? progress : scans, second->wall_ns) < budget->ppm / WORTH_SHARE)
 		return NULL;
 	return is_progress ? &budget->progress_every : &budget->scan_every;
 }
 
-static void turn_down(struct budget *budget, const struct budget_cost *cost, uint64_t wall_ns, bool over,
-		      uint32_t limit)
+static void turn_down(struct budget *budget, const struct second *second)
 {
 	/* Of a second that has spent all and is not over, nothing is left for the rest of it. */
-	bool spent = !over && budget->cost_ppm >= limit;
-	uint64_t allowed = limit ? limit : 1;
-	uint32_t *every = dearer(budget, cost, wall_ns, limit);
+	bool spent = !second->over && second->share >= budget->ppm;
+	uint64_t allowed = budget->ppm ? budget->ppm : 1;
+	uint32_t *every = dearer(budget, second);
 
 	if (!every)
 		return;
 	do {
 		*every *= spent && *every < BUDGET_EVERY_MAX / 2 ? 4 : 2;
 		allowed *= 2;
-	} while (*every < BUDGET_EVERY_MAX && allowed < budget->cost_ppm);
+	} while (*every < BUDGET_EVERY_MAX && allowed < second->share);
 }
 
 /* Half of what is left of the second's allowance may be spent before it is turned down again. */
@@ -90,47 +106,50 @@ static uint32_t next_of(uint32_t share, uint32_t limit)
 	return share < UINT32_MAX - step - 1 ? share + step + 1 : UINT32_MAX;
 }
 
-static void end_second(struct budget *budget, uint64_t now_ns, const struct budget_cost *cost, uint32_t limit)
+static void end_second(struct budget *budget, uint32_t share)
 {
-	budget->calm_s = budget->cost_ppm < limit / CALM_SHARE ? budget->calm_s + 1 : 0;
-	if (budget->calm_s >= CALM_S) {
-		/* Progress first: it costs less, and shows more. */
-		if (budget->progress_every > 1)
-			budget->progress_every /= 2;
-		else if (budget->scan_every > 1)
-			budget->scan_every /= 2;
-		budget->calm_s = 0;
-	}
-	open_second(budget, now_ns, cost);
+	budget->calm_s = share < budget->ppm / CALM_SHARE ? budget->calm_s + 1 : 0;
+	if (budget->calm_s < CALM_S)
+		return;
+	/* Progress first: it costs less, and shows more. */
+	if (budget->progress_every > 1)
+		budget->progress_every /= 2;
+	else if (budget->scan_every > 1)
+		budget->scan_every /= 2;
+	budget->calm_s = 0;
+}
+
+static struct second second_of(const struct budget *budget, uint64_t wall_ns, const struct budget_cost *own)
+{
+	bool over = wall_ns >= SECOND_NS;
+	struct second second = {
+		.spent = { .total = own->total - budget->since.total,
+			   .scans = own->scans - budget->since.scans,
+			   .progress = own->progress - budget->since.progress },
+		.wall_ns = over ? wall_ns : SECOND_NS,
+		.over = over,
+	};
+
+	second.share = share_ppm(second.spent.total, second.wall_ns);
+	return second;
 }
 
 void budget_judge(struct budget *budget, uint64_t now_ns, const struct budget_cost *cost)
 {
-	uint64_t wall_ns = now_ns - budget->since_ns, spent_ns = cost->total - budget->since.total;
-	uint32_t limit = limit_of(budget, now_ns);
-	bool over = wall_ns >= SECOND_NS;
+	struct budget_cost own = pay_first(budget, cost);
+	uint64_t wall_ns = now_ns - budget->since_ns;
+	struct second second = second_of(budget, wall_ns, &own);
+	bool too_fast = share_ppm(second.spent.total, wall_ns) > budget->ppm && second.share > budget->next_ppm;
 
-	/* A second that is not over is judged as if nothing more came: work comes in bursts. */
-	uint32_t share = share_ppm(spent_ns, over ? wall_ns : SECOND_NS);
-	bool too_fast = over ? share > limit : share_ppm(spent_ns, wall_ns) > limit;
-
-	if (too_fast && share > budget->next_ppm) {
-		budget->cost_ppm = share;
+	if (too_fast) {
 		budget->calm_s = 0;
-		turn_down(budget, cost, over ? wall_ns : SECOND_NS, over, limit);
-		budget->next_ppm = next_of(share, limit);
+		turn_down(budget, &second);
+		budget->next_ppm = next_of(second.share, budget->ppm);
 	}
-	if (!over)
+	if (too_fast || second.over)
+		budget->cost_ppm = share_ppm(cost->total - budget->total_since, second.wall_ns);
+	if (!second.over)
 		return;
-	budget->cost_ppm = share;
-	end_second(budget, now_ns, cost, limit);
-}
-
-void budget_hit(struct budget *budget, uint64_t now_ns)
-{
-	if (!budget->hit_ns || now_ns - budget->hit_ns > DENSE_NS) {
-		budget->dense_until_ns = now_ns + DENSE_NS;
-		budget->scan_every = 1;
-	}
-	budget->hit_ns = now_ns;
+	end_second(budget, second.share);
+	open_second(budget, now_ns, &own, cost->total);
 }

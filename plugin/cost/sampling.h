@@ -6,6 +6,9 @@
  * operation's name, its size, and how many small operations in a row its communicator has seen. One in `every` is
  * taken, a power of two: the sets nest, so ranks that sample differently still share the sparser set.
  *
+ * The first operations of each function are scanned whatever `every` is, while the budget has something for them: the
+ * first training steps are among them, and are not known as such.
+ *
  * Small operations of a long row, as in an AllReduce loop of 8 bytes, are sampled from the start: two writes around an
  * operation of ten microseconds would be felt. The first few behind a large one, as a gradient norm or a loss, are not.
  *
@@ -58,6 +61,12 @@ static inline bool sampling_takes_number(uint64_t number, uint32_t every)
 static inline bool sampling_takes(const struct sampling_name *name, uint32_t every)
 {
 	return every <= 1 ? every : sampling_takes_number(sampling_number(name), every);
+}
+
+/* Of one of its function's first operations, `first` of them: is it scanned as if the budget turned nothing down? */
+static inline bool sampling_takes_first(uint64_t number, uint64_t sequence, uint64_t first, uint32_t least)
+{
+	return sequence < first && sampling_takes_number(number, least);
 }
 
 /* Functions whose count is that of one rank's part. */

@@ -50,7 +50,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_MESH", "NAME=SIZE,…", "", "names for communicators, outermost first, as in pp=2,fsdp=4" },
 	  MESH,
 	  0 },
-	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: at first 5" },
+	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: and 2 s for its first operations" },
 	  PERCENT,
 	  MEMBER(budget_ppm) },
 	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: within the budget, or all" },
@@ -62,7 +62,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are, as in AllGather:float8_e4m3,…" },
 	  TYPES,
 	  MEMBER(uint8_as) },
-	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to" }, CHOICE, MEMBER(on_nan) },
+	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to; abort: only one that this rank has brought in beyond doubt" }, CHOICE, MEMBER(on_nan) },
 	{ { NULL, NULL, NULL, NULL }, FREE, 0 },
 };
 

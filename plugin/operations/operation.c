@@ -47,12 +47,21 @@ static uint64_t number_of(const struct communicator *communicator, const struct 
 							.function = slot->function });
 }
 
-/* One that is not scanned is flagged and counted, unless none is. */
+/* One of its function's first, which is scanned as if the budget turned nothing down. Not inlined: the path of a loop of small
+ * operations pays nothing for it. */
+static __attribute__((noinline)) bool is_first(const struct recording *recording, uint64_t sequence, uint64_t number, uint32_t least)
+{
+	return sampling_takes_first(number, sequence, atomic_load_explicit(&recording->scan_first, memory_order_relaxed), least);
+}
+
+/* One that is not scanned is flagged and counted, unless none is. least: as above; every: it or more. */
 static void sample_scans(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
-			 uint32_t every, uint64_t number)
+			 uint32_t least, uint32_t every, uint64_t number)
 {
 	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL ||
 	    sampling_takes_number(number, every))
+		return;
+	if (every > least && is_first(recording, slot->sequence, number, least))
 		return;
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_SAMPLED_OUT, memory_order_relaxed);
 	atomic_fetch_add_explicit(&recording->box.header->scan_sampled_out, 1, memory_order_relaxed);
@@ -76,7 +85,7 @@ void operation_sample_some(struct recording *recording, struct communicator *com
 		return;
 	uint64_t number = number_of(communicator, slot);
 
-	sample_scans(recording, communicator, slot, every_of(&header->scan_every, least), number);
+	sample_scans(recording, communicator, slot, least, every_of(&header->scan_every, least), number);
 	if (!communicator->counters.write)
 		return;
 	if (sample_progress(recording, slot, every_of(&header->progress_every, least), number) ||
@@ -99,10 +108,11 @@ void operation_sample_unannounced(struct recording *recording, struct communicat
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
 
-	uint32_t every = every_of(&recording->box.header->scan_every, bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1);
+	uint32_t least = bytes < SAMPLING_SMALL_BYTES ? SAMPLING_SMALL_EVERY : 1;
 
 	if (slot && !function_is_p2p(call->function))
-		sample_scans(recording, communicator, slot, every, number_of(communicator, slot));
+		sample_scans(recording, communicator, slot, least, every_of(&recording->box.header->scan_every, least),
+			     number_of(communicator, slot));
 }
 
 void operation_record_peer(struct communicator *communicator, struct rw_operation *slot, int32_t peer)

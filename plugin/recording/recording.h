@@ -41,6 +41,9 @@ struct recording {
 	int32_t largest; /* communicator so far, ranks */
 	uint32_t nccl_version;
 	uint32_t cost_sample; /* one callback in so many is timed */
+	/* Operations with lower numbers are scanned as if all were: RW_SCAN_FIRST, or 0 once the budget has nothing left
+	 * for them. */
+	_Atomic uint64_t scan_first;
 	/* From here on written at every operation, by threads that shall not slow each other: a cache line each. */
 	_Alignas(RECORDING_LINE) struct communicator communicators[RW_BOX_COMMS];
 	/* API groups. A thread has the lane of its number: its groups write no line that other threads write, unless

@@ -137,16 +137,52 @@ struct collection {
 	void *argument;
 };
 
+static bool is_of_first(const struct scanner *scanner, const struct scan_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->launch.segment_count; i++) {
+		const struct rw_operation *slot = box_slot(scanner->box, batch->entries[i].ticket);
+
+		if (slot && slot->sequence < RW_SCAN_FIRST)
+			return true;
+	}
+	return false;
+}
+
+static void charge(struct scanner_costs *costs, uint64_t gpu_ns)
+{
+	costs->launches++;
+	costs->gpu_ns += gpu_ns;
+}
+
+/* The time of the job's threads is known as one sum: launches have equal parts of it. */
+static void charge_host(struct scanner *scanner, const struct scanner_costs *all, const struct scanner_costs *first)
+{
+	uint64_t host_ns = atomic_load_explicit(&scanner->box->header->scan_host_ns, memory_order_relaxed);
+	uint64_t launches = scanner->all.launches - all->launches;
+
+	if (!launches)
+		return;
+	double share = (double)(scanner->first.launches - first->launches) / (double)launches;
+	scanner->first.host_ns += (uint64_t)((double)(host_ns - all->host_ns) * share);
+	scanner->all.host_ns = host_ns;
+}
+
 static void take_results(const struct collection *collection, struct scan_batch *batch,
 			 const struct scan_result *results)
 {
-	struct rw_box_header *header = collection->scanner->box->header;
+	struct scanner *scanner = collection->scanner;
+	struct rw_box_header *header = scanner->box->header;
+	uint64_t gpu_ns = results->gpu_end_ns >= results->gpu_start_ns ? results->gpu_end_ns - results->gpu_start_ns : 0;
+
+	charge(&scanner->all, gpu_ns);
+	if (is_of_first(scanner, batch))
+		charge(&scanner->first, gpu_ns);
 
 	for (uint32_t i = 0; i < batch->launch.segment_count; i++)
-		collection->take(collection->argument, &batch->entries[i], &batch->launch.segments[i], &results[i]);
+		collection->take(collection->argument, batch->place, &batch->entries[i], &batch->launch.segments[i],
+				 &results[i]);
 	scanner_count(&header->scan_buffers, batch->launch.segment_count);
-	if (results->gpu_end_ns >= results->gpu_start_ns)
-		scanner_count(&header->scan_gpu_ns, results->gpu_end_ns - results->gpu_start_ns);
+	scanner_count(&header->scan_gpu_ns, gpu_ns);
 }
 
 /* Its results never come: its operations wait no longer. */
@@ -195,12 +231,14 @@ static bool is_usable(const struct scan_device *device)
 unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument)
 {
 	struct collection collection = { scanner, take, argument };
+	const struct scanner_costs all = scanner->all, first = scanner->first;
 	unsigned int left = 0;
 
 	/* Acquire: pairs with the release in make_device(). */
 	for (uint32_t i = atomic_load_explicit(&scanner->device_count, memory_order_acquire); i-- > 0;)
 		for (uint32_t word = 0; word < SCAN_BATCH_WORDS && is_usable(&scanner->devices[i]); word++)
 			left += collect(&collection, &scanner->devices[i], word);
+	charge_host(scanner, &all, &first);
 	return left;
 }
 

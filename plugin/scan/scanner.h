@@ -19,6 +19,13 @@
 #include "plugin/scan/scan_buffers.h"
 #include "plugin/scan/scan_device.h"
 
+/* What launches have cost whose results are there; the plugin's thread's. */
+struct scanner_costs {
+	uint64_t launches;
+	uint64_t host_ns; /* of the job's threads */
+	uint64_t gpu_ns;
+};
+
 struct scanner {
 	const struct driver *driver;
 	struct box_writer *box;
@@ -30,6 +37,7 @@ struct scanner {
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	_Atomic bool given_up; /* and the header has the reason */
+	struct scanner_costs all, first; /* first: of it, with one of the first operations of a communicator (RW_SCAN_FIRST) */
 };
 
 /* A buffer to be scanned, and which results of its operation that gives. */
@@ -177,9 +185,9 @@ void scanner_behind_call(struct scanner *scanner, bool failed);
 /* The thread has batches. */
 void scanner_behind_plan(struct scanner *scanner);
 
-/* Takes one result. */
-typedef void scanner_take(void *argument, const struct scan_entry *entry, const struct scan_segment *segment,
-			  const struct scan_result *result);
+/* Takes one result. place: where it was scanned. */
+typedef void scanner_take(void *argument, enum scan_place place, const struct scan_entry *entry,
+			  const struct scan_segment *segment, const struct scan_result *result);
 /* On the plugin's thread: hands out the results that have arrived, in no particular order. Makes no CUDA call. Returns
  * how many batches are still in flight. */
 unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument);

@@ -66,14 +66,16 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	}
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&scanning.share, recording->box.ring_mask + 1, clock_ns());
-	uint32_t at_first_ppm = config->budget_given ? config->budget_ppm : BUDGET_DENSE_PPM;
+	/* Who has said what may be spent means all of it. */
+	uint64_t first_ns = config->budget_given ? 0 : RW_SCAN_FIRST_MS * UINT64_C(1000000);
 	struct budget_cost cost = scanning_cost(recording);
-	budget_open(&scanning.budget, config->budget_ppm, at_first_ppm, clock_ns(), &cost);
+	budget_open(&scanning.budget, config->budget_ppm, first_ns, clock_ns(), &cost);
+	atomic_store_explicit(&recording->scan_first, first_ns ? RW_SCAN_FIRST : 0, memory_order_relaxed);
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     state, no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
-	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
+	scanning.scanner.nodes = recording_is_interposed() && config->graphs;
 	/* So that what this device cannot do is known before the start line is printed. */
 	scanner_device(&scanning.scanner);
 }
@@ -109,6 +111,8 @@ static __attribute__((noinline)) bool is_sampled_pair(const struct recording *re
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
 	uint64_t bytes = sampling_bytes(slot->function, slot->dtype, slot->count, communicator->nranks);
 
+	if (every && slot->sequence < atomic_load_explicit(&recording->scan_first, memory_order_relaxed))
+		every = 1;
 	if (bytes < SAMPLING_SMALL_BYTES && every && every < SAMPLING_SMALL_EVERY &&
 	    recording->config.scan != CONFIG_SCAN_ALL)
 		every = SAMPLING_SMALL_EVERY;

@@ -230,6 +230,7 @@ int main(int argc, char **argv)
 	int failed = 0, abi = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
 
 	setenv("RANKWATCH_SCAN", "all", 1);
+	setenv("RANKWATCH_GRAPHS", "1", 1);
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
 		if (trials[i].abi == ANY || trials[i].abi == abi)
 			failed |= run(&trials[i], abi);

@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -207,6 +208,7 @@ static void await_line_of(int rank)
 		pause_ms(10);
 }
 
+static int clean_rounds;
 static bool ends_by_signal;
 
 /* One element of one rank is not a number: everybody's output has it. */
@@ -214,15 +216,15 @@ static void spoiled(struct job *job)
 {
 	float *buffer = scan_room(&anywhere, SCAN_COUNT * sizeof(float));
 
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round <= clean_rounds; round++) {
 		for (int i = 0; i < SCAN_COUNT; i++)
 			buffer[i] = 1;
-		if (round == 2 && job->rank == 1)
+		if (round == clean_rounds && job->rank == 1)
 			scan_reference_spoil(buffer, 17, RW_DTYPE_FLOAT32);
 		NCCL(ncclAllReduce(buffer, buffer, SCAN_COUNT, ncclFloat, ncclSum, job->comm, job->stream));
 		CU(cuStreamSynchronize(job->stream));
 	}
-	if (ends_by_signal)
+	if (ends_by_signal && job->rank == 1)
 		pause_ms(10000);
 	await_line_of(job->rank);
 }
@@ -246,23 +248,38 @@ static void open_log(char *name)
 	setenv("RANKWATCH_LOG", name, 1);
 }
 
-/* RANKWATCH_ON_NAN: who is told, and what becomes of the process. */
-static int run_policy(const char *policy, bool aborts)
+/* Cores are on, whatever they are where the test runs. */
+static void allow_cores(void)
 {
-	char log[] = "/dev/shm/scans-test-XXXXXX";
+	struct rlimit limit;
+
+	CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
+	limit.rlim_cur = limit.rlim_max;
+	CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);
+}
+
+/* RANKWATCH_ON_NAN: who is told, and what becomes of the process. */
+static int run_policy(const char *policy, int rounds, bool aborts)
+{
+	char log[] = "/dev/shm/scans-test-XXXXXX", line[80];
 	bool interposed = scan_is_interposed();
 
 	open_log(log);
 	setenv("RANKWATCH_ON_NAN", policy, 1);
+	setenv("RANKWATCH_SCAN", "all", 1);
+	clean_rounds = rounds;
 	ends_by_signal = aborts;
 	if (aborts)
-		job_expect_signal(SIGABRT);
+		job_expect_signal(1, SIGABRT);
+	allow_cores();
 	int failed = job_run(2, true, spoiled);
-	failed |= !log_has(log, "rank 0: 1 NaN in the output of AllReduce 2 of communicator");
-	failed |= !log_has(log, interposed ? "rank 1: 1 NaN in the input of AllReduce 2 of communicator"
-					   : "rank 1: 1 NaN in the output of AllReduce 2 of communicator");
+	snprintf(line, sizeof(line), "rank 0: 1 NaN in the output of AllReduce %d of communicator", rounds);
+	failed |= !log_has(log, line);
+	snprintf(line, sizeof(line), "rank 1: 1 NaN in the %s of AllReduce %d of communicator", interposed ? "input" : "output", rounds);
+	failed |= !log_has(log, line);
 	failed |= !log_has(log, "first at 17 of 1003 elements");
 	failed |= aborts && !log_has(log, "RANKWATCH_ON_NAN=abort: the process ends here");
+	failed |= !aborts && strstr(log_of(log), "the process ends here");
 	unlink(log);
 	return failed;
 }
@@ -311,6 +328,41 @@ static void dear(struct job *job)
 	CHECK(header.scan_sampled_out > 0 && header.budget_ppm == 2500);
 }
 
+static void reduce(struct job *job, float *buffer, size_t count, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		NCCL(ncclAllReduce(buffer, buffer, count, ncclFloat, ncclMax, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+}
+
+/* Scans that cost far more than the budget has: each function's first operations are scanned all the same. */
+static void first(struct job *job)
+{
+	enum { LARGE = 1 << 14 /* floats */, FIRST = 1024, ROUNDS = 64 };
+	float *buffer = scan_room(&anywhere, LARGE * sizeof(float));
+
+	reduce(job, buffer, LARGE, FIRST);
+	job_header(&header);
+	CHECK(header.scan_sampled_out == 0);
+	do {
+		reduce(job, buffer, LARGE, ROUNDS);
+		job_header(&header);
+		job->shared[job->rank] = header.scan_every;
+		job_meet(job);
+		job_meet(job);
+	} while (job->shared[0] < 4 || job->shared[1] < 4);
+	uint64_t left_out = header.scan_sampled_out;
+	for (int i = 0; i < ROUNDS; i++) {
+		NCCL(ncclBroadcast(buffer, buffer, LARGE, ncclFloat, 0, job->comm, job->stream));
+		CU(cuStreamSynchronize(job->stream));
+	}
+	job_header(&header);
+	CHECK(header.scan_every > 1 && header.scan_sampled_out == left_out);
+	CHECK(header.scan_host_ns + header.scan_gpu_ns < UINT64_C(3000000000));
+	fprintf(stderr, "rank %d: scans took %.3f s of the host and %.3f s of the GPU, now 1 in %u\n", job->rank, (double)header.scan_host_ns / 1e9, (double)header.scan_gpu_ns / 1e9, header.scan_every);
+}
+
 /* CUDA_DEVICE_MAX_CONNECTIONS=1: a scan behind an operation would hold up every stream until that ends. */
 static void one_queue(struct job *job)
 {
@@ -345,11 +397,16 @@ int main(int argc, char **argv)
 		int ranks;
 	} scenarios[] = {
 		{ "single", single, 2 }, { "group", group, 2 }, { "opposite", opposite, 3 },
-		{ "faulty", faulty, 2 }, { "dear", dear, 2 },     { "one_queue", one_queue, 2 },
+		{ "faulty", faulty, 2 }, { "dear", dear, 2 },     { "first", first, 2 },
+		{ "one_queue", one_queue, 2 },
 	};
 
-	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))
-		return run_policy(argv[1], strcmp(argv[1], "abort") == 0);
+	if (argc == 2 && strcmp(argv[1], "warn") == 0)
+		return run_policy("warn", 2, false);
+	if (argc == 2 && strcmp(argv[1], "abort") == 0)
+		return run_policy("abort", RW_SCAN_FIRST, scan_is_interposed());
+	if (argc == 2 && strcmp(argv[1], "abort_first") == 0)
+		return run_policy("abort", 2, false);
 	if (argc == 2 && strcmp(argv[1], "wrong") == 0)
 		return run_wrong();
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)

@@ -49,7 +49,7 @@ class Play:
     def __init__(self, tools, release, environment):
         self.operations, self.comms, self.headers = [], [], []
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rankwatch-versions.") as boxes:
-            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1", "RANKWATCH_SCAN": "all",
+            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1", "RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1",
                          "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C", "HOME": "/nonexistent"}
             for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
                 if key in os.environ:

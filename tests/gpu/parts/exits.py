@@ -13,7 +13,7 @@ import part
 PLUGIN = "libnccl-profiler-rankwatch.so"
 WAYS = ("destroy", "exit", "flying", "thread")
 EXITS, AT_ONCE, LIMIT_S = (8 if part.STAND_IN else 100), 4, 25
-ENVIRONMENT = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all", "RANKWATCH_KERNELCH": "1", "RANKWATCH_QUIET": "1",
+ENVIRONMENT = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1", "RANKWATCH_KERNELCH": "1", "RANKWATCH_QUIET": "1",
                "LD_PRELOAD": os.fspath(part.BUILD / "plugin" / PLUGIN)}
 
 

@@ -17,7 +17,7 @@ PLUGIN = "libnccl-profiler-rankwatch.so"
 # name, environment, the one it is compared with
 VARIANTS = [
     ("off", {"RANKWATCH_SCAN": "off"}, None),
-    ("on (RANKWATCH_SCAN=auto, in its first minutes)", {"RANKWATCH_SCAN": "auto"}, "off"),
+    ("on (RANKWATCH_SCAN=auto, first operations)", {"RANKWATCH_SCAN": "auto"}, "off"),
     ("all", {"RANKWATCH_SCAN": "all"}, "off"),
     ("off, one connection", {"RANKWATCH_SCAN": "off", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, None),
     ("all, one connection", {"RANKWATCH_SCAN": "all", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, "off, one connection"),

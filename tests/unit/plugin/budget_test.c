@@ -36,22 +36,16 @@ static uint32_t look(uint64_t scans)
 	return budget.scan_every;
 }
 
-static void begin_with(uint32_t ppm, uint32_t dense_ppm)
+static void begin_with(uint32_t ppm, uint64_t first_ns)
 {
 	now = SECOND;
 	cost = (struct budget_cost){ 0 };
-	budget_open(&budget, ppm, dense_ppm, now, &cost);
+	budget_open(&budget, ppm, first_ns, now, &cost);
 }
 
 static void begin(void)
 {
-	begin_with(2500, BUDGET_DENSE_PPM);
-}
-
-/* What the user has said holds at once. */
-static void begin_with_given(void)
-{
-	begin_with(2500, 2500);
+	begin_with(2500, 0);
 }
 
 Test(budget, what_costs_little_is_scanned_always)
@@ -60,17 +54,9 @@ Test(budget, what_costs_little_is_scanned_always)
 	cr_expect_eq(run(1000, 2000), 1);
 }
 
-Test(budget, the_first_five_minutes_are_dense)
+Test(budget, the_budget_holds_from_the_first_second)
 {
 	begin();
-	cr_expect_eq(run(299, 40000), 1, "4 %% of the time");
-	run(10, 40000);
-	cr_expect_eq(budget.scan_every, 16, "4 %% / 16 = 0.25 %%");
-}
-
-Test(budget, a_budget_that_was_given_holds_from_the_first_second)
-{
-	begin_with_given();
 	cr_expect_eq(run(1, 40000), 16, "4 %% / 16 = 0.25 %%");
 }
 
@@ -79,7 +65,7 @@ static void loop(uint64_t ppm, bool progress)
 {
 	uint64_t looks = SECOND / LOOK, whole = LOOK / 1000000 * ppm;
 
-	begin_with_given();
+	begin();
 	for (uint64_t i = 0; i < looks; i++) {
 		now += LOOK;
 		if (progress)
@@ -105,7 +91,7 @@ Test(budget, no_loop_spends_more_than_the_allowance_of_its_first_second)
 
 Test(budget, a_second_that_has_spent_half_of_its_allowance_too_fast_is_not_waited_for)
 {
-	begin_with_given();
+	begin();
 	cr_expect_eq(look(1000000), 1, "1 ms of 2.5");
 	cr_expect_eq(look(1000000), 2, "more than half");
 	cr_expect_eq(look(100000), 2, "not yet half of the rest");
@@ -114,7 +100,7 @@ Test(budget, a_second_that_has_spent_half_of_its_allowance_too_fast_is_not_waite
 
 Test(budget, what_is_spent_in_a_burst_once_a_second_is_no_more_than_it_is)
 {
-	begin_with_given();
+	begin();
 	for (int i = 0; i < 20; i++) {
 		cr_expect_eq(look(1200000), 1, "1.2 ms of 2.5");
 		now += SECOND - 2 * LOOK;
@@ -124,15 +110,9 @@ Test(budget, what_is_spent_in_a_burst_once_a_second_is_no_more_than_it_is)
 
 Test(budget, a_steady_cost_below_the_limit_is_left_alone)
 {
-	begin_with_given();
+	begin();
 	for (int i = 0; i < 5000; i++)
 		cr_assert_eq(look(2400 * (LOOK / 1000000)), 1, "0.24 %%");
-}
-
-Test(budget, even_then_there_is_a_limit)
-{
-	begin();
-	cr_expect_eq(run(3, 400000), 8, "40 %% / 8 = 5 %%");
 }
 
 Test(budget, it_backs_off_at_once_and_comes_back_step_by_step)
@@ -163,28 +143,6 @@ Test(budget, it_does_not_swing)
 	cr_expect_eq(changes, 0);
 }
 
-Test(budget, a_first_hit_makes_it_dense_and_hits_that_never_stop_do_not)
-{
-	begin();
-	run(310, 40000);
-	cr_expect_eq(budget.scan_every, 16);
-	budget_hit(&budget, now);
-	cr_expect_eq(budget.scan_every, 1);
-	for (int i = 0; i < 299; i++) {
-		budget_hit(&budget, now);
-		run(1, 40000);
-	}
-	cr_expect_eq(budget.scan_every, 1);
-	for (int i = 0; i < 100; i++) {
-		run(1, 40000);
-		budget_hit(&budget, now);
-	}
-	cr_expect_eq(budget.scan_every, 16);
-	run(301, 40000);
-	budget_hit(&budget, now);
-	cr_expect_eq(budget.scan_every, 1, "after five clean minutes it is news again");
-}
-
 static void second(uint64_t scans, uint64_t progress, uint64_t other)
 {
 	now += SECOND;
@@ -194,7 +152,7 @@ static void second(uint64_t scans, uint64_t progress, uint64_t other)
 
 Test(budget, whichever_costs_more_is_turned_down)
 {
-	begin_with_given();
+	begin();
 	second(1000000, 5000000, 0);
 	cr_expect_eq(budget.progress_every, 4, "0.6 %% in all, 0.5 of them progress");
 	cr_expect_eq(budget.scan_every, 1);
@@ -205,7 +163,7 @@ Test(budget, whichever_costs_more_is_turned_down)
 
 Test(budget, progress_comes_back_before_scans)
 {
-	begin_with_given();
+	begin();
 	second(0, 5000000, 0);
 	second(5000000, 0, 0);
 	cr_expect_eq(budget.progress_every, 2);
@@ -221,7 +179,7 @@ Test(budget, progress_comes_back_before_scans)
 
 Test(budget, what_neither_of_them_costs_turns_neither_down)
 {
-	begin_with_given();
+	begin();
 	for (int i = 0; i < 100; i++)
 		second(200000, 200000, SECOND / 10);
 	cr_expect_eq(budget.scan_every, 1);
@@ -251,7 +209,7 @@ Test(budget, nothing_may_be_spent)
 /* What is still in flight when all has been spent comes in small pieces: it is no reason to give up everything. */
 Test(budget, a_trickle_behind_the_allowance_turns_little_down)
 {
-	begin_with_given();
+	begin();
 	look(2600000);
 	uint32_t every = look(0);
 	for (int i = 0; i < 100; i++)
@@ -264,7 +222,7 @@ Test(budget, a_trickle_behind_the_allowance_turns_little_down)
 
 Test(budget, what_can_be_turned_down_no_further_leaves_it_to_the_other)
 {
-	begin_with_given();
+	begin();
 	budget.scan_every = BUDGET_EVERY_MAX;
 	second(9000000, 1000000, 0);
 	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
@@ -273,7 +231,7 @@ Test(budget, what_can_be_turned_down_no_further_leaves_it_to_the_other)
 
 Test(budget, the_limit_itself_is_allowed_and_what_is_above_is_not)
 {
-	begin_with_given();
+	begin();
 	second(2500000, 0, 0);
 	cr_expect_eq(budget.scan_every, 1);
 	cr_expect_eq(budget.cost_ppm, 2500);
@@ -284,7 +242,7 @@ Test(budget, the_limit_itself_is_allowed_and_what_is_above_is_not)
 
 Test(budget, a_second_lasts_a_second)
 {
-	begin_with_given();
+	begin();
 	now += SECOND - 1;
 	spend(2000000, 0, 0);
 	budget_judge(&budget, now, &cost);
@@ -300,21 +258,21 @@ Test(budget, a_second_lasts_a_second)
 
 Test(budget, what_spends_all_of_a_second_is_turned_down_twice_at_once)
 {
-	begin_with_given();
+	begin();
 	cr_expect_eq(look(2499000), 2, "not all");
 	cr_expect_eq(look(1000), 2, "and little more");
-	begin_with_given();
+	begin();
 	cr_expect_eq(look(2500000), 4, "nothing is left for the rest of the second");
 	cr_expect_eq(budget.cost_ppm, 2500);
-	begin_with_given();
+	begin();
 	cr_expect_eq(look(20000000), 64, "eight times the allowance: three times");
-	begin_with_given();
+	begin();
 	cr_expect_eq(look(20100000), 256, "and more than that");
 }
 
 Test(budget, the_next_turning_down_comes_at_half_of_what_is_left_but_not_for_a_trickle)
 {
-	begin_with_given();
+	begin();
 	cr_expect_eq(budget.next_ppm, 1250);
 	look(1250000);
 	cr_expect_eq(budget.scan_every, 1, "half");
@@ -330,7 +288,7 @@ Test(budget, the_next_turning_down_comes_at_half_of_what_is_left_but_not_for_a_t
 
 Test(budget, five_calm_seconds_in_a_row_bring_back_one_step)
 {
-	begin_with_given();
+	begin();
 	second(5000000, 0, 0);
 	second(5000000, 0, 0);
 	cr_expect_eq(budget.scan_every, 4);
@@ -357,7 +315,7 @@ Test(budget, five_calm_seconds_in_a_row_bring_back_one_step)
 
 Test(budget, what_takes_less_than_an_eighth_of_the_limit_is_not_turned_down)
 {
-	begin_with_given();
+	begin();
 	second(311000, 0, 3000000);
 	cr_expect_eq(budget.scan_every, 1);
 	second(312000, 0, 3000000);
@@ -371,60 +329,68 @@ Test(budget, what_takes_less_than_an_eighth_of_the_limit_is_not_turned_down)
 	cr_expect_eq(budget.progress_every, 2);
 }
 
-Test(budget, the_first_five_minutes_end_after_five_minutes)
-{
-	begin();
-	now += BUDGET_DENSE_S * SECOND - 2;
-	budget_judge(&budget, now, &cost);
-	now += 1;
-	spend(2000000, 0, 0); /* far above 0.25 % of a nanosecond, and below half of 5 % of a second */
-	budget_judge(&budget, now, &cost);
-	cr_expect_eq(budget.scan_every, 1, "still dense");
-	now += 1;
-	budget_judge(&budget, now, &cost);
-	cr_expect_eq(budget.scan_every, 1, "this second opened with the dense allowance");
-	begin();
-	now += BUDGET_DENSE_S * SECOND;
-	budget_judge(&budget, now, &cost);
-	cr_expect_eq(budget.next_ppm, 1250, "the allowance of a second that opens now");
-	begin();
-	now += BUDGET_DENSE_S * SECOND - 1;
-	budget_judge(&budget, now, &cost);
-	cr_expect_eq(budget.next_ppm, BUDGET_DENSE_PPM / 2);
-	begin_with(60000, BUDGET_DENSE_PPM);
-	cr_expect_eq(budget.next_ppm, 30000, "one that was given and is larger holds");
-}
-
-Test(budget, a_hit_is_news_when_more_than_five_minutes_went_without_one)
-{
-	begin();
-	run(400, 40000);
-	cr_assert_eq(budget.scan_every, 16);
-	budget_hit(&budget, now);
-	cr_expect_eq(budget.scan_every, 1, "the first");
-	cr_expect_eq(budget.dense_until_ns, now + BUDGET_DENSE_S * SECOND);
-	uint64_t until_ns = budget.dense_until_ns;
-	budget.scan_every = 16;
-	budget_hit(&budget, now += BUDGET_DENSE_S * SECOND);
-	cr_expect_eq(budget.scan_every, 16, "five minutes later");
-	cr_expect_eq(budget.dense_until_ns, until_ns);
-	budget_hit(&budget, now += BUDGET_DENSE_S * SECOND + 1);
-	cr_expect_eq(budget.scan_every, 1);
-	cr_expect_eq(budget.dense_until_ns, now + BUDGET_DENSE_S * SECOND);
-}
-
 Test(budget, nothing_is_sparser_than_the_sparsest)
 {
-	begin_with_given();
+	begin();
 	budget.scan_every = BUDGET_EVERY_MAX / 4;
 	cr_expect_eq(look(2500000), BUDGET_EVERY_MAX);
-	begin_with_given();
+	begin();
 	budget.scan_every = BUDGET_EVERY_MAX / 2;
 	cr_expect_eq(look(20000000), BUDGET_EVERY_MAX);
-	begin_with_given();
+	begin();
 	budget.scan_every = budget.progress_every = BUDGET_EVERY_MAX;
 	second(9000000, 9000000, 0);
 	cr_expect_eq(budget.scan_every, BUDGET_EVERY_MAX);
 	cr_expect_eq(budget.progress_every, BUDGET_EVERY_MAX);
 	cr_expect_eq(budget.cost_ppm, 18000);
+}
+
+/* So many scans of first operations, and what else the second costs. */
+static void second_with_first(uint64_t first, uint64_t scans)
+{
+	cost.first += first;
+	second(first + scans, 0, 0);
+}
+
+Test(budget, first_operations_cost_nothing_else_until_their_sum_is_spent)
+{
+	begin_with(2500, 100000000);
+	second_with_first(60000000, 0);
+	cr_expect_eq(budget.scan_every, 1, "6 %% of the time");
+	cr_expect_eq(budget.cost_ppm, 60000, "and it is said");
+	cr_expect(budget_has_first(&budget));
+	second_with_first(39000000, 2500000);
+	cr_expect_eq(budget.scan_every, 1, "others may take as much as without them");
+	cr_expect(budget_has_first(&budget));
+	second_with_first(1000000 + 2500000, 0);
+	cr_expect_not(budget_has_first(&budget));
+	cr_expect_eq(budget.scan_every, 1, "what is beyond the sum is like any other, and within the limit");
+	second_with_first(2501000, 0);
+	cr_expect_eq(budget.scan_every, 2);
+	cr_expect_eq(budget.cost_ppm, 2501);
+}
+
+Test(budget, of_first_operations_beyond_the_others_allowance_only_their_sum_is_paid)
+{
+	begin_with(2500, 100000000);
+	second_with_first(50000000, 2501000);
+	cr_expect_eq(budget.scan_every, 2, "others are turned down as ever");
+	cr_expect_eq(budget.cost_ppm, 52501);
+	second_with_first(150000000, 0);
+	cr_expect_eq(budget.scan_every, 128, "10 %% beyond the sum, and 4 x 0.25 %%: 64 times");
+}
+
+Test(budget, the_sum_is_spent_once)
+{
+	uint64_t spent = 0;
+
+	begin_with(2500, SECOND);
+	for (int i = 0; i < 7200; i++) {
+		uint64_t whole = 40000000, one = budget_has_first(&budget) ? whole : whole / budget.scan_every;
+
+		spent += one;
+		second_with_first(one, 0);
+	}
+	cr_expect_geq(spent, SECOND);
+	cr_expect_leq(spent, SECOND + 7200 * UINT64_C(2500000) + 40000000);
 }

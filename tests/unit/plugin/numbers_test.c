@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rankwatch/blackbox.h>
+
 #include "plugin/cost/budget.h"
 #include "plugin/cost/scan_share.h"
 #include "plugin/guest/config.h"
@@ -172,7 +174,7 @@ static void play_budget(uint32_t number)
 	uint64_t now_ns = 5 * SECOND;
 	uint32_t limit = limits[number % 6];
 
-	budget_open(&budget, limit, number % 2 ? BUDGET_DENSE_PPM : limits[draw(6)], now_ns, &cost);
+	budget_open(&budget, limit, number % 2 ? RW_SCAN_FIRST_MS * (SECOND / 1000) : limits[draw(6)], now_ns, &cost);
 	for (uint32_t i = 0; i < SECONDS; i++) {
 		uint64_t step = steps[draw(9)];
 		/* What a limit allows, exactly or about so, or far more. */
@@ -185,10 +187,7 @@ static void play_budget(uint32_t number)
 		cost.total -= spends ? draw(2) : 0;
 		cost.scans += draw(3) ? spends / (1 + draw(3)) : 0;
 		cost.progress += draw(3) ? spends / (1 + draw(3)) : 0;
-		if (draw(50) == 0)
-			now_ns += BUDGET_DENSE_S * SECOND - draw(3) + 1;
-		if (draw(30) == 0)
-			budget_hit(&budget, now_ns);
+		cost.first += draw(3) ? (cost.scans - cost.first) / (1 + draw(3)) : 0;
 		budget_judge(&budget, now_ns, &cost);
 		fprintf(out, "%lu: %u %u, %u then %u, calm %u\n", now_ns, budget.scan_every, budget.progress_every, budget.cost_ppm, budget.next_ppm, budget.calm_s);
 	}

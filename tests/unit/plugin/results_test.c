@@ -18,6 +18,7 @@ static struct rw_box_header header;
 static struct rw_communicator entries[2];
 static struct rw_operation slot;
 static int log_fd;
+static uint64_t tickets;
 
 static void setup(void)
 {
@@ -30,7 +31,7 @@ static void setup(void)
 	slot.comm = 1;
 	slot.function = RW_FUNCTION_ALL_REDUCE;
 	slot.sequence = 41;
-	budget_open(&scanning.budget, 2500, 50000, SECOND, &(struct budget_cost){ 0 });
+	budget_open(&scanning.budget, 2500, 0, SECOND, &(struct budget_cost){ 0 });
 	scanning.budget.scan_every = 16;
 	log_fd = mkstemp(path);
 	cr_assert_geq(log_fd, 0);
@@ -58,7 +59,9 @@ static void record(uint32_t sides, uint32_t nan, uint32_t inf, uint64_t now_ns)
 	struct scan_result result = { .nan = nan, .inf = inf, .first_bad = 12, .absmax = 1.5f, .saturated = 6, .digest = 7,
 				      .lane_sum = 8 };
 
-	scanning_record(&recording, &slot, sides, &result, 1000, now_ns);
+	scanning_record(&recording, &slot,
+			&(struct scanning_found){ .sides = sides, .is_before = true, .ticket = ++tickets, .elements = 1000, .result = &result },
+			now_ns);
 }
 
 Test(results, a_result_goes_to_the_side_that_was_scanned)
@@ -82,15 +85,11 @@ Test(results, a_result_goes_to_the_side_that_was_scanned)
 	cr_expect_str_empty(written(), "nobody asked to be told");
 }
 
-Test(results, a_nan_or_an_infinity_makes_scans_dense)
+Test(results, neither_a_nan_nor_an_infinity_has_more_scanned)
 {
-	record(RW_OWNER_SCAN_IN, 0, 0, 400 * SECOND);
-	cr_expect_eq(scanning.budget.scan_every, 16);
 	record(RW_OWNER_SCAN_IN, 0, 1, 400 * SECOND);
-	cr_expect_eq(scanning.budget.scan_every, 1);
-	scanning.budget.scan_every = 16;
 	record(RW_OWNER_SCAN_IN, 1, 0, 900 * SECOND);
-	cr_expect_eq(scanning.budget.scan_every, 1);
+	cr_expect_eq(scanning.budget.scan_every, 16);
 }
 
 Test(results, who_wants_to_be_warned_reads_where_the_nan_is_once_a_minute)
@@ -105,7 +104,7 @@ Test(results, who_wants_to_be_warned_reads_where_the_nan_is_once_a_minute)
 	cr_expect_str_empty(written());
 	record(RW_OWNER_SCAN_OUT, 4, 0, 160 * SECOND + 1);
 	cr_expect_not_null(strstr(written(), "4 NaN in the output of AllReduce 41"));
-	cr_expect_eq(scanning.abort_ns, 0);
+	cr_expect_eq(scanning.on_nan.ticket, 0);
 }
 
 Test(results, a_line_names_the_communicators_own_rank_and_name_and_a_replay)
@@ -125,31 +124,46 @@ Test(results, a_line_names_the_communicators_own_rank_and_name_and_a_replay)
 	cr_expect_not_null(strstr(written(), "rank 0: 1 NaN in the output of AllReduce 0 of"));
 }
 
-Test(results, who_wants_the_process_to_end_has_it_end_a_second_after_the_first_nan)
+Test(results, a_nan_that_is_to_end_the_process_is_told_whatever_was_said_before)
 {
 	recording.config.on_nan = CONFIG_ON_NAN_ABORT;
 	scanning.reported_ns = 100 * SECOND;
-	record(RW_OWNER_SCAN_OUT, 0, 1, 101 * SECOND);
-	cr_expect_eq(scanning.abort_ns, 0);
-	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND);
-	cr_expect_eq(scanning.abort_ns, 102 * SECOND);
-	cr_expect_not_null(strstr(written(), "1 NaN"), "it says why, whatever was said before");
-	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND + 5);
-	cr_expect_eq(scanning.abort_ns, 102 * SECOND, "the first one's");
+	slot.sequence = 2000;
+	record(RW_OWNER_SCAN_OUT, 0, 0, 101 * SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, 101 * SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, 0, "this buffer was never seen clean");
 	cr_expect_str_empty(written());
+	slot.send_address = 4096;
+	record(RW_OWNER_SCAN_IN, 0, 0, 101 * SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, 101 * SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, tickets);
+	cr_expect_not_null(strstr(written(), "1 NaN in the input"));
+	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND + 5);
+	cr_expect_str_empty(written());
+	cr_expect_eq(scanning.on_nan.ticket, tickets - 1, "its own result is no reason against it");
+}
+
+Test(results, who_only_wants_to_be_warned_has_nothing_remembered)
+{
+	recording.config.on_nan = CONFIG_ON_NAN_WARN;
+	slot.sequence = 2000;
+	record(RW_OWNER_SCAN_IN, 0, 0, SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, 0);
 }
 
 Test(results, the_cost_is_what_was_measured_and_what_each_launch_and_write_takes)
 {
 	header.own_ns = 1;
-	header.scan_host_ns = 20;
 	header.scan_gpu_ns = 300;
-	header.scan_launches = 4;
+	scanning.scanner.all = (struct scanner_costs){ .launches = 4, .host_ns = 20, .gpu_ns = 200 };
+	scanning.scanner.first = (struct scanner_costs){ .launches = 3, .host_ns = 15, .gpu_ns = 100 };
 	scanning.scanner.launch_ns = 1000;
 	recording.progress.writes = 5;
 	recording.progress.write_ns = 10000;
 	struct budget_cost cost = scanning_cost(&recording);
 	cr_expect_eq(cost.scans, 4320);
 	cr_expect_eq(cost.progress, 50000);
+	cr_expect_eq(cost.first, 3115);
 	cr_expect_eq(cost.total, 54321);
 }

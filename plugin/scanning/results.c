@@ -124,7 +124,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 		.scans = atomic_load_explicit(&header->scan_host_ns, memory_order_relaxed) +
 			 atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
 			 launches * atomic_load_explicit(&scanning.scanner.launch_ns, memory_order_relaxed),
-		.progress = writes * recording->progress.write_ns,
+		.progress = writes * atomic_load_explicit(&recording->progress.write_ns, memory_order_relaxed),
 	};
 
 	cost.total += cost.scans + cost.progress;

@@ -74,8 +74,6 @@ void scanning_open(struct recording *recording, uint32_t abi)
 		     state, no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
 	scanning.scanner.nodes = recording_is_interposed() && (config->graphs || config->scan == CONFIG_SCAN_ALL);
-	/* So that what this device cannot do is known before the start line is printed. */
-	scanner_device(&scanning.scanner);
 }
 
 struct scan_device *scanning_device(void)

@@ -66,7 +66,8 @@ bool patience_run(void (*work)(const void *argument), const void *argument, size
 		return false;
 	the_work = work;
 	memcpy(the_argument, argument, size);
-	if (own_thread_start(&own) != 0)
-		run(NULL);
-	return await();
+	if (own_thread_start(&own) == 0)
+		return await();
+	atomic_store_explicit(&state, IDLE, memory_order_release);
+	return false;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -80,6 +82,19 @@ ssize_t write(int fd, const void *bytes, size_t size)
 	return syscall(SYS_write, fd, bytes, size);
 }
 
+static bool is_without_threads; /* as at a limit of RLIMIT_NPROC or pids.max */
+
+/* Of the program under test, too. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (is_without_threads)
+		return EAGAIN;
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	return real(thread, attributes, run, argument);
+}
+
 /* How often this thread has slept or waited: unlike time, it does not grow when others have the processors. */
 static long sleeps(void)
 {
@@ -125,6 +140,25 @@ Test(message, a_file_whose_writes_do_not_return_holds_up_no_job, .timeout = 120)
 		message("written again");
 		usleep(1000);
 	}
+}
+
+Test(message, a_file_is_not_written_by_the_thread_of_the_job_where_no_other_can_be_made, .timeout = 30)
+{
+	char path[] = "/tmp/rankwatch-message.XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	dup2(fd, STDERR_FILENO);
+	is_without_threads = true;
+	held = STDERR_FILENO;
+	message("held up for ever");
+	cr_expect_not(asleep);
+	cr_expect_neq(message_to(path), 0, "nor is one opened, which may hang as well");
+	held = -1;
+	is_without_threads = false;
+	message("written");
+	cr_expect_gt(size_of(fd), 0, "earlier work holds nothing up");
+	unlink(path);
 }
 
 Test(message, a_log_that_cannot_be_opened_leaves_messages_where_they_were)

@@ -16,10 +16,14 @@
 #include "blackbox/process.h"
 #include "blackbox/unnamed.h"
 
+/* As large as a kernel has it: 64 KiB on some of aarch64. */
+enum { PAGE = 65536 };
+
 enum {
 	CONTROL_OFFSET = RW_BOX_HEADER_SIZE,
 	COMMS_OFFSET = CONTROL_OFFSET + RW_BOX_CONTROL_SIZE,
-	GPU_OFFSET = COMMS_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_communicator),
+	COMMS_END = COMMS_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_communicator),
+	GPU_OFFSET = (COMMS_END + PAGE - 1) / PAGE * PAGE,
 	SAMPLES_OFFSET = GPU_OFFSET + RW_BOX_COMMS * (int)sizeof(struct rw_gpu_progress),
 	WAITS_OFFSET = SAMPLES_OFFSET + RW_BOX_SAMPLES * (int)sizeof(struct rw_host_sample),
 	RING_OFFSET = WAITS_OFFSET + RW_BOX_WAITS * (int)sizeof(struct rw_wait),
@@ -30,11 +34,10 @@ enum {
 	PLACE_TRIES = 64,   /* while others take an empty directory away */
 	MEMORY_MIN = 4,     /* so many of the smallest boxes must fit into memory: below that the job needs all of it */
 	SAME_NAME_MAX = 10, /* living writers of one name: equal pids in several pid namespaces */
-	PAGE = 4096,
 };
 
-static_assert(GPU_OFFSET % PAGE == 0, "the GPU page is registered with the CUDA driver by pages");
-static_assert(RING_OFFSET % PAGE == 0, "docs/black-box.md");
+static_assert(SAMPLES_OFFSET % PAGE == 0, "the GPU page is registered with the CUDA driver by whole pages");
+static_assert(RING_OFFSET % 4096 == 0, "docs/black-box.md");
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -313,6 +313,7 @@ static void *run(void *argument)
 int drain_start(struct recording *recording)
 {
 	static struct drain drain;
+	static const struct own_thread own = { run, &drain };
 
 	drain.recording = recording;
 	drain.room = (size_t)recording->box.ring_mask + 1;
@@ -320,5 +321,5 @@ int drain_start(struct recording *recording)
 	if (!drain.list)
 		return -ENOMEM;
 	self_sampler_open(&drain.sampler, &recording->box);
-	return own_thread_start(run, &drain);
+	return own_thread_start(&own);
 }

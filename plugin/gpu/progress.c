@@ -124,39 +124,70 @@ static uint32_t measure_write(const struct stay *stay, const struct progress_cou
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state)
 {
+	*progress = (struct progress){ .page = page, .size = size, .state = state };
+	int err = driver_open(&progress->driver);
+
+	progress->has_driver = err == 0;
+	progress->wanted = true;
+	if (why_not)
+		progress_refuse(progress, why_not);
+	else if (err)
+		progress_refuse(progress, err == -ENOENT ? "none: no libcuda.so.1" : "none: CUDA driver too old");
+}
+
+void progress_refuse(struct progress *progress, const char *why_not)
+{
+	progress->wanted = false;
+	set_state(progress, why_not);
+}
+
+uint32_t progress_driver_version(const struct progress *progress)
+{
+	struct stay stay;
+	int version = 0;
+
+	if (!progress->has_driver)
+		return 0;
+	begin_stay(&stay, progress);
+	enter(&stay, "cuDriverGetVersion");
+	int err = progress->driver.version(&version);
+	end_stay(&stay);
+	return err ? 0 : (uint32_t)version;
+}
+
+/* So that what this device cannot do, and what a write costs, is known before the start line is printed. */
+static void try_write(struct progress *progress)
+{
 	struct progress_counters counters;
 	struct stay stay;
 	int mode;
 
-	*progress = (struct progress){ .page = page, .state = state };
-	int err = driver_open(&progress->driver);
-
-	progress->has_driver = err == 0;
-	if (why_not || err) {
-		set_state(progress, why_not          ? why_not
-			      : err == -ENOENT ? "none: no libcuda.so.1"
-					       : "none: CUDA driver too old");
+	if (!progress_communicator(progress, &counters))
 		return;
-	}
 	begin_stay(&stay, progress);
-	err = register_page(&stay, page, size);
-	progress->size = size;
+	enter(&stay, "cuThreadExchangeStreamCaptureMode");
+	bool relaxed = driver_relax_capture(&progress->driver, &mode);
+	atomic_store_explicit(&progress->write_ns, measure_write(&stay, &counters), memory_order_relaxed);
+	if (relaxed)
+		driver_restore_capture(&progress->driver, &mode);
+	end_stay(&stay);
+}
+
+void progress_start(struct progress *progress)
+{
+	struct stay stay;
+
+	if (!progress->wanted)
+		return;
+	begin_stay(&stay, progress);
+	int err = register_page(&stay, progress->page, progress->size);
 	if (err) {
 		progress_give_up(progress, "cuMemHostRegister", err);
 		return;
 	}
 	set_state(progress, "watermark");
 	atomic_store_explicit(&progress->on, true, memory_order_relaxed);
-	/* So that what this device cannot do, and what a write costs, is known before the start line is printed. */
-	if (!progress_communicator(progress, &counters))
-		return;
-	begin_stay(&stay, progress);
-	enter(&stay, "cuThreadExchangeStreamCaptureMode");
-	bool relaxed = driver_relax_capture(&progress->driver, &mode);
-	progress->write_ns = measure_write(&stay, &counters);
-	if (relaxed)
-		driver_restore_capture(&progress->driver, &mode);
-	end_stay(&stay);
+	try_write(progress);
 }
 
 static bool ask_device(const struct stay *stay, struct rw_device *device)

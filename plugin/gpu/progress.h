@@ -20,11 +20,11 @@ struct progress {
 	struct driver driver;
 	struct rw_gpu_progress *page;
 	size_t size; /* of the page, bytes */
-	bool has_driver;
+	bool has_driver, wanted; /* wanted: nothing that is known without a call of the driver speaks against it */
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	char *state;       /* header.gpu_progress_state, 64 bytes */
-	uint32_t write_ns; /* what a write takes of a stream's time, as measured when it was opened; 0 not known */
+	_Atomic uint32_t write_ns; /* what a write takes of a stream's time, as measured at its start; 0 not known */
 	_Atomic uint64_t writes; /* so far */
 };
 
@@ -35,10 +35,16 @@ struct progress_counters {
 	int (*write)(driver_stream, uint64_t, uint64_t, unsigned int);
 };
 
-/* Opens the driver and, unless `why_not` has a reason why progress is off, registers the page. Once per process, at the first
- * communicator, with a context current. `state` outlives everything and receives the text for people. */
+/* Loads the driver, if the program has not, and makes no call of it. Once per process. `why_not`: the reason why progress is
+ * off, or NULL. `state` outlives everything and receives the text for people. */
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state);
+/* After that: off for this reason. */
+void progress_refuse(struct progress *progress, const char *why_not);
+/* Once after that, with a context current: the driver's version, 0 not known, and progress begins where it is wanted. Both
+ * call the driver, which can block; callers take turns, also with those of the two below. */
+uint32_t progress_driver_version(const struct progress *progress);
+void progress_start(struct progress *progress);
 /* At a communicator's init, its device current; callers take turns. The device behind it; false: the driver does not
  * report it. And the counters of place 0; false: no progress here. Both query the driver, which can block. */
 bool progress_device(const struct progress *progress, struct rw_device *device);

@@ -60,11 +60,14 @@ static void *run(void *unused)
 
 bool patience_run(void (*work)(const void *argument), const void *argument, size_t size)
 {
+	static const struct own_thread own = { run, NULL };
+
 	if (size > PATIENCE_ARGUMENT || !claim())
 		return false;
 	the_work = work;
 	memcpy(the_argument, argument, size);
-	if (own_thread_start(run, NULL) != 0)
-		run(NULL);
-	return await();
+	if (own_thread_start(&own) == 0)
+		return await();
+	atomic_store_explicit(&state, IDLE, memory_order_release);
+	return false;
 }

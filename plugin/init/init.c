@@ -49,6 +49,7 @@ static void query_driver(struct recording *recording, struct communicator_device
 		message("another thread's call of the driver does not return: a communicator is recorded without its GPU");
 		return;
 	}
+	process_open_device(recording);
 	progress_communicator(&recording->progress, &device->counters);
 	device->scan = scanning_device();
 	device->has_device = progress_device(&recording->progress, &device->device);

@@ -28,7 +28,7 @@ enum { UNKNOWN_NCCL = 23200 };
 enum { LAST_POLL_TURNS = 12 /* of 0.5 ms: longer than the drain sleeps while something is in flight */ };
 
 static struct recording the_recording;
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER; /* never held across a call of the driver */
 static bool refused;                        /* under `opening`: reported once, not tried again */
 static struct rw_box_header *_Atomic boxed; /* its header as soon as there is a box, before it records */
 
@@ -135,14 +135,8 @@ static void read_config(struct config *config, bool speaks_for_node)
 
 static void open_progress(struct recording *recording, uint32_t abi)
 {
-	struct rw_box_header *header = recording->box.header;
-	struct progress *progress = &recording->progress;
-	int version = 0;
-
-	progress_open(progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
-		      no_progress_because(&recording->config, abi), header->gpu_progress_state);
-	if (progress->has_driver && progress->driver.version(&version) == 0)
-		header->cuda_driver_version = (uint32_t)version;
+	progress_open(&recording->progress, recording->box.gpu, RW_BOX_COMMS * sizeof(*recording->box.gpu),
+		      no_progress_because(&recording->config, abi), recording->box.header->gpu_progress_state);
 }
 
 /* The part that needs neither NCCL nor a device. */
@@ -187,11 +181,9 @@ static int build(struct recording *recording, const struct communicator_init *co
 	recording->cost_sample = recording->progress.has_driver ? COST_SAMPLE : COST_SAMPLE_WITHOUT_DRIVER;
 	err = drain_start(recording);
 	if (err) {
-		atomic_store(&recording->progress.on, false); /* nobody would read it */
+		progress_refuse(&recording->progress, "none: no thread of our own");
 		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
 	}
-	if (speaks_for_node && !recording->config.quiet)
-		report_start(&recording->box);
 	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for the
 	 * whole node. */
 	if (recording->box.note[0] && (speaks_for_node || !recording->box.path[0]))
@@ -229,6 +221,21 @@ static struct recording *open_once(const struct communicator_init *communicator)
 	recording_begin(&the_recording);
 	step_begin(&the_recording);
 	return &the_recording;
+}
+
+void process_open_device(struct recording *recording)
+{
+	static bool done;
+	struct rw_box_header *header = recording->box.header;
+
+	if (done)
+		return;
+	done = true;
+	header->cuda_driver_version = progress_driver_version(&recording->progress);
+	progress_start(&recording->progress);
+	scanning_device();
+	if (header->local_rank <= 0 && !recording->config.quiet)
+		report_start(&recording->box);
 }
 
 struct rw_box_header *process_box(int32_t nranks)

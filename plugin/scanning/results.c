@@ -152,7 +152,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 	struct budget_cost cost = {
 		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
 		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) + all->launches * launch_ns,
-		.progress = writes * recording->progress.write_ns,
+		.progress = writes * atomic_load_explicit(&recording->progress.write_ns, memory_order_relaxed),
 		.first = first->host_ns + first->gpu_ns + first->launches * launch_ns,
 	};
 

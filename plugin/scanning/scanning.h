@@ -21,7 +21,7 @@
 #include "plugin/recording/recording.h"
 #include "plugin/scan/scanner.h"
 
-/* Once per process, the first communicator's device current. abi: of NCCL's profiler interface, 0 none. */
+/* Once per process; makes no call of the driver. abi: of NCCL's profiler interface, 0 none. */
 void scanning_open(struct recording *recording, uint32_t abi);
 /* At a communicator's init, its device current; callers take turns, since it asks the driver, which can block. What
  * scanning needs there; NULL: its buffers are not scanned. */

@@ -83,9 +83,9 @@ static void stand(const char *name)
 
 	if (!now || strcmp(now, name) != 0)
 		return;
-	standing++;
-	while (blocked)
-		usleep(1000);
+	if (standing++ == 0)
+		while (blocked)
+			usleep(1000);
 	standing--;
 }
 

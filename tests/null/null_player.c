@@ -23,7 +23,6 @@ static struct {
 } calls[CALLS]; /* of the group */
 static int count;
 
-/* NULL: the first that is free. */
 static struct player *player_of(const void *comm)
 {
 	for (int i = 0; i < COMMUNICATORS; i++)
@@ -32,15 +31,24 @@ static struct player *player_of(const void *comm)
 	abort();
 }
 
+/* Before its init, which may not have returned when the next one begins. */
+static struct player *take_player(void *comm)
+{
+	for (int i = 0; i < COMMUNICATORS; i++) {
+		void *none = NULL;
+
+		if (__atomic_compare_exchange_n(&communicators[i].comm, &none, comm, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return &communicators[i].player;
+	}
+	abort();
+}
+
 static void on_init(void *comm, int nranks, int rank)
 {
-	struct player *player = player_of(NULL);
+	struct player *player = take_player(comm);
 
 	player_init(player, library, version, 0x5eed + (uint64_t)(uintptr_t)comm, rank, nranks);
 	records = player->mask;
-	for (int i = 0; i < COMMUNICATORS; i++)
-		if (player == &communicators[i].player)
-			__atomic_store_n(&communicators[i].comm, comm, __ATOMIC_RELEASE);
 }
 
 static void on_call(const struct null_call *call)

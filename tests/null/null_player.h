@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the callbacks of NCCL's profiler interface for the calls of null_nccl.h: of a few communicators that
- * are made one after the other; calls on one thread. */
+/* Makes the callbacks of NCCL's profiler interface for the calls of null_nccl.h: of a few communicators;
+ * calls on one thread. */
 #ifndef TESTS_NULL_PLAYER_H
 #define TESTS_NULL_PLAYER_H
 

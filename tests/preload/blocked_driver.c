@@ -29,6 +29,7 @@ enum { RANKS = 2, COUNT = 16, LIMIT_S = 20 };
 	} while (0)
 
 enum moment {
+	AT_FIRST,     /* init of the process, where another one follows */
 	AT_INIT,      /* of the second communicator */
 	AT_CALL,      /* its first collective */
 	AT_FIRST_USE, /* the same where communicators do not block: only then it is found out what is recorded of it */
@@ -45,6 +46,19 @@ struct trial {
 enum { ANY = -1 };
 
 static const struct trial trials[] = {
+	{ AT_FIRST, "cuDriverGetVersion", NULL, false, ANY },
+	{ AT_FIRST, "cuCtxGetCurrent", NULL, false, ANY },
+	{ AT_FIRST, "cuCtxGetDevice", "", false, ANY },
+	{ AT_FIRST, "cuDeviceGetAttribute", NULL, false, ANY },
+	{ AT_FIRST, "cuMemHostRegister_v2", "cuMemHostRegister", false, ANY },
+	{ AT_FIRST, "cuMemHostGetDevicePointer_v2", "cuMemHostGetDevicePointer", false, ANY },
+	{ AT_FIRST, "cuThreadExchangeStreamCaptureMode", NULL, false, ANY },
+	{ AT_FIRST, "cuStreamWriteValue64_v2", "cuStreamWriteValue64", false, ANY },
+	{ AT_FIRST, "cuModuleLoadData", NULL, false, ANY },
+	{ AT_FIRST, "cuFuncLoad", NULL, false, ANY },
+	{ AT_FIRST, "cuMemAlloc_v2", "cuMemAlloc", false, ANY },
+	{ AT_FIRST, "cuLaunchKernel", NULL, false, ANY },
+	{ AT_FIRST, "cuStreamSynchronize", NULL, false, ANY },
 	{ AT_INIT, "cuCtxGetCurrent", NULL, false, ANY },
 	{ AT_INIT, "cuCtxGetDevice", "", false, ANY },
 	{ AT_INIT, "cuDevicePrimaryCtxRetain", "", true, 0 },
@@ -78,6 +92,8 @@ static const struct trial trials[] = {
 	{ AT_FIRST_USE, "ncclCommCuDevice", "", false, ANY },
 };
 
+enum { TRIALS = sizeof(trials) / sizeof(trials[0]) };
+
 static float buffer[COUNT];
 static atomic_bool done;
 static void *second;
@@ -99,7 +115,7 @@ static void *second_thread(void *argument)
 	const struct trial *trial = argument;
 
 	null_cuda_context(!trial->visits);
-	if (trial->moment == AT_INIT)
+	if (trial->moment <= AT_INIT)
 		make_second();
 	else
 		use(second);
@@ -140,30 +156,56 @@ static void check_operation(struct box_reader *reader, uint64_t number, uint32_t
 	CHECK((operation.known & known) == known);
 }
 
-static void check_second(struct box_reader *reader)
+/* The process's operation `number` is its last, and the second communicator's only one. */
+static void check_second(struct box_reader *reader, uint64_t number)
 {
 	CHECK(!box_has(reader, "has not returned") && !strcmp(reader->header.scan_state, "all"));
 	CHECK(!strcmp(reader->header.gpu_progress_state, "watermark"));
-	CHECK(reader->header.head == 1);
-	check_operation(reader, 0, RW_KNOWN_RETURN | RW_KNOWN_DONE | RW_KNOWN_SCAN_OUT);
+	CHECK(reader->header.head == number + 1);
+	check_operation(reader, number, RW_KNOWN_RETURN | RW_KNOWN_DONE | RW_KNOWN_SCAN_OUT);
+}
+
+static void check_named(const struct trial *trial, struct box_reader *reader)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s has not returned", trial->text ? trial->text : trial->name);
+	CHECK((trial->text && !*trial->text) || box_has(reader, text));
 }
 
 static void play_blocking(const struct trial *trial, struct box_reader *reader, void *first)
 {
 	pthread_t thread;
-	char text[96];
 
 	null_cuda_context(1);
 	if (trial->moment == AT_CALL)
 		make_second();
 	begin_blocked(&thread, trial);
 	CHECK(ncclCommAbort(first) == 0);
-	snprintf(text, sizeof(text), "%s has not returned", trial->text ? trial->text : trial->name);
-	CHECK((trial->text && !*trial->text) || box_has(reader, text));
+	check_named(trial, reader);
 	end_blocked(thread);
 	if (trial->moment == AT_INIT)
 		use(second);
-	check_second(reader);
+	check_second(reader, 0);
+}
+
+/* What is called on the other communicator is recorded while the driver stands still, without GPU progress and scans. */
+static void play_first(const struct trial *trial, const char *directory)
+{
+	struct box_reader reader;
+	pthread_t thread;
+	void *other;
+
+	begin_blocked(&thread, trial);
+	CHECK(ncclCommInitRank(&other, RANKS, (struct null_unique_id){ { 1 } }, 0) == 0);
+	player_read(&reader, directory);
+	use(other);
+	check_operation(&reader, 0, RW_KNOWN_API | RW_KNOWN_RETURN);
+	check_named(trial, &reader);
+	CHECK(ncclCommAbort(other) == 0);
+	end_blocked(thread);
+	use(second);
+	check_second(&reader, 1);
 }
 
 /* The third communicator is on the first one's device. */
@@ -184,12 +226,11 @@ static void play_first_use(const struct trial *trial, struct box_reader *reader,
 		check_operation(reader, i, RW_KNOWN_API | RW_KNOWN_RETURN);
 }
 
-static void play(const char *directory, const struct trial *trial)
+static void play_later(const struct trial *trial, const char *directory)
 {
 	struct box_reader reader;
 	void *first;
 
-	alarm(LIMIT_S);
 	if (trial->moment == AT_FIRST_USE)
 		setenv("NCCL_COMM_BLOCKING", "0", 1);
 	CHECK(ncclCommInitRank(&first, RANKS, (struct null_unique_id){ { 1 } }, 0) == 0);
@@ -201,13 +242,21 @@ static void play(const char *directory, const struct trial *trial)
 		play_first_use(trial, &reader, first);
 	else
 		play_blocking(trial, &reader, first);
+}
+
+static void play(const struct trial *trial, const char *directory)
+{
+	alarm(LIMIT_S);
+	if (trial->moment == AT_FIRST)
+		play_first(trial, directory);
+	else
+		play_later(trial, directory);
 	CHECK(ncclCommDestroy(second) == 0);
 	_exit(0);
 }
 
-static int run(const struct trial *trial, int abi)
+static pid_t begin(const struct trial *trial, int abi)
 {
-	static const char *const moments[] = { "at init", "at a call", "at the first use" };
 	int status;
 	pid_t child = fork();
 
@@ -218,11 +267,43 @@ static int run(const struct trial *trial, int abi)
 		if (tester > 0)
 			exit(waitpid(tester, &status, 0) != tester || status);
 		null_player_use(abi);
-		play(directory, trial);
+		play(trial, directory);
 	}
+	return child;
+}
+
+static int end(const struct trial *trial, pid_t child)
+{
+	static const char *const moments[] = { "at the first init", "at init", "at a call", "at the first use" };
+	int status;
+
 	CHECK(waitpid(child, &status, 0) == child);
 	fprintf(stderr, "%s %s: %s\n", trial->name, moments[trial->moment], status ? "failed" : "ok");
 	return status;
+}
+
+static bool is_played(const struct trial *trial, enum moment moment, int abi)
+{
+	return trial->moment == moment && (trial->abi == ANY || trial->abi == abi);
+}
+
+/* At the first init they are side by side: each of them waits, as promised, for seconds. */
+static int run(enum moment moment, int abi)
+{
+	pid_t children[TRIALS];
+	int failed = 0;
+
+	for (size_t i = 0; i < TRIALS; i++) {
+		if (!is_played(&trials[i], moment, abi))
+			continue;
+		children[i] = begin(&trials[i], abi);
+		if (moment != AT_FIRST)
+			failed |= end(&trials[i], children[i]);
+	}
+	for (size_t i = 0; i < TRIALS && moment == AT_FIRST; i++)
+		if (is_played(&trials[i], moment, abi))
+			failed |= end(&trials[i], children[i]);
+	return failed;
 }
 
 int main(int argc, char **argv)
@@ -231,8 +312,7 @@ int main(int argc, char **argv)
 
 	setenv("RANKWATCH_SCAN", "all", 1);
 	setenv("RANKWATCH_GRAPHS", "1", 1);
-	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
-		if (trials[i].abi == ANY || trials[i].abi == abi)
-			failed |= run(&trials[i], abi);
+	for (enum moment moment = AT_FIRST; moment <= AT_FIRST_USE; moment++)
+		failed |= run(moment, abi);
 	return failed != 0;
 }

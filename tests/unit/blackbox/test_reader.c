@@ -243,7 +243,8 @@ Test(reader, every_damaged_header_is_refused_with_a_sentence)
 	/* Each table begins where the one before ends, or behind that. */
 	DAMAGE(control_offset, RW_BOX_HEADER_SIZE - 8, -EINVAL, "control page at offset");
 	DAMAGE(comms_offset, good.comms_offset - 8, -EINVAL, "communicators at offset");
-	DAMAGE(gpu_offset, good.gpu_offset - 8, -EINVAL, "GPU page at offset");
+	DAMAGE(gpu_offset, good.comms_offset + good.comm_slots * sizeof(struct rw_communicator) - 8, -EINVAL,
+	       "GPU page at offset");
 	DAMAGE(samples_offset, good.samples_offset - 8, -EINVAL, "host samples at offset");
 	DAMAGE(waits_offset, good.waits_offset - 8, -EINVAL, "network waits at offset");
 	DAMAGE(ring_offset, good.ring_offset - 8, -EINVAL, "operations at offset");

@@ -27,7 +27,8 @@ Test(writer, a_box_has_the_layout_and_the_mode_of_the_contract)
 	cr_expect_eq(status.st_mode & 07777, 0600);
 	cr_expect_eq((uint64_t)status.st_size, writer.header->total_size);
 	cr_expect_geq((uint64_t)status.st_blocks * 512, writer.header->total_size, "reserved, not sparse");
-	cr_expect_eq((uintptr_t)writer.gpu % 4096, 0);
+	cr_expect_eq(writer.header->gpu_offset % 65536, 0, "a whole page of every kernel: aarch64's can have 64 KiB");
+	cr_expect_eq((uintptr_t)writer.gpu - (uintptr_t)writer.map, writer.header->gpu_offset);
 	cr_expect_eq(writer.header->ring_slots, RW_BOX_RING_MIN);
 	cr_expect_eq(writer.header->pid, (uint32_t)getpid());
 	cr_expect_gt(writer.header->start_time_ticks, 0);

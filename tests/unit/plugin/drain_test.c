@@ -17,7 +17,7 @@
 #include "plugin/recording/recording.h"
 
 uint64_t __wrap_clock_ns(void);
-int __wrap_own_thread_start(void *(*run)(void *argument), void *argument);
+int __wrap_own_thread_start(const struct own_thread *own);
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *pause, struct timespec *left);
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -26,18 +26,16 @@ static struct recording recording;
 static uint64_t now_ns = 1000 * SECOND_NS;
 static jmp_buf between_polls;
 static int polls_left;
-static void *(*run)(void *argument);
-static void *run_argument;
+static const struct own_thread *thread;
 
 uint64_t __wrap_clock_ns(void)
 {
 	return now_ns;
 }
 
-int __wrap_own_thread_start(void *(*function)(void *argument), void *argument)
+int __wrap_own_thread_start(const struct own_thread *own)
 {
-	run = function;
-	run_argument = argument;
+	thread = own;
 	return 0;
 }
 
@@ -54,7 +52,7 @@ static void poll_times(int polls)
 {
 	polls_left = polls;
 	if (!setjmp(between_polls))
-		run(run_argument);
+		thread->run(thread->argument);
 }
 
 static void begin(void)

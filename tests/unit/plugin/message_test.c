@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -79,6 +82,19 @@ ssize_t write(int fd, const void *bytes, size_t size)
 	return syscall(SYS_write, fd, bytes, size);
 }
 
+static bool is_without_threads; /* as at a limit of RLIMIT_NPROC or pids.max */
+
+/* Of the program under test, too. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (is_without_threads)
+		return EAGAIN;
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	return real(thread, attributes, run, argument);
+}
+
 /* How often this thread has slept or waited: unlike time, it does not grow when others have the processors. */
 static long sleeps(void)
 {
@@ -126,6 +142,25 @@ Test(message, a_file_whose_writes_do_not_return_holds_up_no_job, .timeout = 120)
 	}
 }
 
+Test(message, a_file_is_not_written_by_the_thread_of_the_job_where_no_other_can_be_made, .timeout = 30)
+{
+	char path[] = "/tmp/rankwatch-message.XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	dup2(fd, STDERR_FILENO);
+	is_without_threads = true;
+	held = STDERR_FILENO;
+	message("held up for ever");
+	cr_expect_not(asleep);
+	cr_expect_neq(message_to(path), 0, "nor is one opened, which may hang as well");
+	held = -1;
+	is_without_threads = false;
+	message("written");
+	cr_expect_gt(size_of(fd), 0, "earlier work holds nothing up");
+	unlink(path);
+}
+
 Test(message, a_log_that_cannot_be_opened_leaves_messages_where_they_were)
 {
 	char path[] = "/tmp/rankwatch-message.XXXXXX";
@@ -137,6 +172,82 @@ Test(message, a_log_that_cannot_be_opened_leaves_messages_where_they_were)
 	message("to the log");
 	cr_expect_gt(size_of(fd), 0);
 	unlink(path);
+}
+
+/* The number that the next file gets. */
+static int next_number(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	return fd;
+}
+
+/* As a program that closes all descriptors it does not know, and then opens a file of its own. */
+static int take_number(int number, char *path)
+{
+	cr_assert_eq(close(number), 0);
+	int fd = mkstemp(path);
+	cr_assert_eq(fd, number);
+	cr_assert_eq(write(fd, "WEIGHTS", 7), 7);
+	return fd;
+}
+
+Test(message, no_line_gets_into_a_file_of_the_program_that_has_the_number_of_the_log)
+{
+	char path[] = "/tmp/rankwatch-message.XXXXXX", checkpoint[] = "/tmp/rankwatch-checkpoint.XXXXXX";
+	int log = mkstemp(path), number = next_number();
+
+	cr_assert_eq(message_to(path), 0);
+	message("to the log");
+	off_t before = size_of(log);
+	int taken = take_number(number, checkpoint);
+	message("to the log, too");
+	cr_expect_eq(size_of(taken), 7);
+	cr_expect_gt(size_of(log), before);
+	before = size_of(log);
+	unlink(path);
+	message("still to it");
+	cr_expect_gt(size_of(log), before, "it was opened again once, not for each line");
+	unlink(checkpoint);
+}
+
+Test(message, a_log_is_found_again_where_it_was_although_the_program_has_changed_its_directory)
+{
+	char directory[] = "/tmp/rankwatch-message.XXXXXX";
+
+	cr_assert(mkdtemp(directory));
+	cr_assert_eq(chdir(directory), 0);
+	int number = next_number();
+	cr_assert_eq(message_to("log"), 0);
+	int log = open("log", O_RDONLY);
+	cr_assert_geq(log, 0);
+	cr_assert_eq(chdir("/"), 0);
+	cr_assert_eq(close(number), 0);
+	message("to the log");
+	cr_expect_gt(size_of(log), 0);
+	cr_assert_eq(chdir(directory), 0);
+	unlink("log");
+	rmdir(directory);
+}
+
+Test(message, a_log_that_is_gone_for_good_gets_no_line_and_takes_no_descriptor)
+{
+	char directory[] = "/tmp/rankwatch-message.XXXXXX", checkpoint[] = "/tmp/rankwatch-checkpoint.XXXXXX", path[64];
+
+	cr_assert(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/log", directory);
+	int number = next_number();
+	cr_assert_eq(message_to(path), 0);
+	int taken = take_number(number, checkpoint), next = next_number();
+	unlink(path);
+	rmdir(directory);
+	for (int i = 0; i < 3; i++)
+		message("to nobody");
+	cr_expect_eq(size_of(taken), 7);
+	cr_expect_eq(next_number(), next);
+	unlink(checkpoint);
 }
 
 static const char *line_of(const char *text)

@@ -171,7 +171,11 @@ int driver_open(struct driver *driver)
 
 static void open_page(const char *why_not)
 {
+	size_t before = strlen(played.calls);
+
 	progress_open(&progress, page, sizeof(page), why_not, state);
+	cr_expect(eq(sz, strlen(played.calls), before), "the driver is loaded, not called");
+	progress_start(&progress);
 }
 
 Test(progress_open, each_call_is_named_while_it_lasts)

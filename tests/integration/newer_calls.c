@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * newer_calls RANKS WHAT: what programs do with newer releases of NCCL. WHAT: uneven, gathers parts of unequal size as PyTorch does, one
- * Broadcast for each rank in one group, a few AllReduces, and the end. An ordinary NCCL program.
+ * Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by an AllReduce. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 3000 };
+enum { COUNT = 3000, BROADCASTS = 150 };
 
 /* What the parent and the ranks share. */
 struct board {
@@ -74,11 +74,20 @@ static void uneven(struct rank *rank)
 		reduce(rank);
 }
 
+static void broadcasts(struct rank *rank)
+{
+	for (int i = 0; i < BROADCASTS; i++) {
+		NCCL(ncclBroadcast, rank->send, rank->recv, COUNT, ncclFloat, i % rank->ranks, rank->comm, rank->stream);
+		reduce(rank);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*play)(struct rank *rank);
 } plays[] = {
 	{ "uneven", uneven },
+	{ "broadcasts", broadcasts },
 };
 
 static void be_rank(const struct board *board, const char *what, struct rank rank)

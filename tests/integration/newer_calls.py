@@ -3,8 +3,11 @@
 """newer_calls.py PROGRAM: what programs do with newer releases of NCCL, and what rankwatch makes of it.
 
 An uneven gather, as PyTorch makes it, with NCCL's kernel events wanted: in NCCL 2.29.2 to 2.30.7 these events would let ncclCommDestroy hang. The job
-ends, and says why there are none."""
+ends, and says why there are none.
 
+Broadcasts, of which NCCL shows a plugin nothing but the call: each is counted, whenever the collector or the report reads."""
+
+import re
 import sys
 
 import stage
@@ -34,8 +37,24 @@ def check_uneven(failures, program):
             failures.check((WITHOUT_EVENTS in job.err.text()) == said, f"{name}: {job.err.text()}")
 
 
+def not_seen(text):
+    found = re.search(r"not seen +(\d+) operations that NCCL does not show", text) or re.search(r"(\d+) untracked", text)
+    return int(found.group(1)) if found else 0
+
+
+def check_broadcasts(failures, program):
+    with stage.Stage() as play:
+        job = run(play, program, "broadcasts", 2, "2.30.7")
+        failures.check(job.wait(60) == 0, "broadcasts: the job ends")
+        failures.check(not_seen(job.err.text()) == 2 * 150, f"broadcasts, live: {job.err.text()}")
+        report = play.start(stage.RANKWATCH, "report", play.boxes)
+        report.wait(60)
+        failures.check(not_seen(report.out.text()) == 2 * 150, f"broadcasts, report: {report.out.text()}")
+
+
 def main(program):
     failures = stage.Failures()
+    check_broadcasts(failures, program)
     check_uneven(failures, program)
     failures.end()
 

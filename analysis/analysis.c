@@ -77,6 +77,15 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id id, con
 	return 0;
 }
 
+int analysis_set_gaps(struct analysis *analysis, analysis_process_id id, const struct rw_box_header *box)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	process_read_gaps(process, box);
+	return 0;
+}
+
 int analysis_add_communicator(struct analysis *analysis, analysis_process_id id, uint32_t index,
 			      const struct rw_communicator *communicator)
 {

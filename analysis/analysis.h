@@ -514,6 +514,8 @@ struct analysis_scanning {
 };
 /* Returns -EINVAL where the process is not known. */
 int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning);
+/* How many of the process's operations its box does not show, as the header counts them by now. Returns -EINVAL where the process is not known. */
+int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
 /* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not where

@@ -378,7 +378,6 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */
 	if (!instance && is_excluded(slot) && !(slot->known & VALUES_KNOWN)) {
-		process->untracked++;
 		trace->instance = NULL;
 		return 0;
 	}

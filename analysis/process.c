@@ -39,13 +39,20 @@ void process_read_nccl(struct process *process, const struct rw_box_header *box)
 	process->counts_calls = box->interposed && box->profiler_abi < FIRST_ABI_WITH_CALLS;
 }
 
+void process_read_gaps(struct process *process, const struct rw_box_header *box)
+{
+	process->dropped = box->dropped;
+	process->untracked = 0;
+	for (int reason = RW_UNTRACKED_NO_TASK; reason < RW_UNTRACKED_COUNT; reason++)
+		process->untracked += reason == RW_UNTRACKED_CAPTURED ? 0 : box->untracked[reason];
+}
+
 void process_read_header(struct process *process, const struct rw_box_header *box)
 {
 	process->world_rank = box->world_rank;
 	process->world_size = box->world_size;
 	process->generation = box->generation;
 	process->local_rank = box->local_rank;
-	process->dropped = box->dropped;
 	process->created_ns = box->created_ns;
 	process->watchdog_ms = box->watchdog_ms;
 	process->watchdog_init_ms = box->watchdog_init_ms;
@@ -55,6 +62,7 @@ void process_read_header(struct process *process, const struct rw_box_header *bo
 	copy_text(process->watchdog_from, sizeof(process->watchdog_from), box->watchdog_from,
 		  sizeof(box->watchdog_from));
 	process_read_nccl(process, box);
+	process_read_gaps(process, box);
 	copy_environment(process, box->environment);
 }
 

@@ -7,6 +7,8 @@
 
 /* Who it is, by the header of its box; strings that lack their end there get one. */
 void process_read_header(struct process *process, const struct rw_box_header *box);
+/* How many of its operations the box does not show, as its header counts them. */
+void process_read_gaps(struct process *process, const struct rw_box_header *box);
 /* Of it what a box knows only when NCCL has been called: devices, NCCL, who tells of calls. */
 void process_read_nccl(struct process *process, const struct rw_box_header *box);
 /* Has it ended, in whatever way? One that is stopped has not. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/inits.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "finding/rank_list.h"
@@ -89,6 +88,15 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	if (named && named + come == (size_t)init->nranks)
 		print_ranks(out, "missing", missing, named);
 	free(waiting);
+}
+
+bool inits_any(const struct replay *replay)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < replay->count; i++)
+		any |= replay_header(&replay->processes[i])->init.since_ns != 0;
+	return any;
 }
 
 size_t inits_print(FILE *out, const struct replay *replay)

@@ -295,6 +295,7 @@ static void pass_heartbeat(struct feed *feed)
 		return;
 	feed_account(feed, analysis_set_heartbeat(feed->analysis, feed->id, header->drain_ns));
 	feed_account(feed, analysis_set_scanning(feed->analysis, feed->id, &scanning));
+	feed_account(feed, analysis_set_gaps(feed->analysis, feed->id, header));
 }
 
 int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)

@@ -174,6 +174,15 @@ static void print_dumps(const struct report *report)
 	json_decref(dumps);
 }
 
+/* A process in its first init gives no sign of life: for how long it waited before it ended its box does not show. */
+static const char *no_finding(const struct report *report)
+{
+	if (report->again && !report->earlier)
+		return "no finding in this start; the earlier ones follow below";
+	return inits_any(report->replay) ? "no finding, but ranks were waiting for others in the call that makes a communicator: see the last lines"
+					 : "no finding";
+}
+
 /* Which job, then the verdict: whoever reads this is in a hurry. What it rests on follows. */
 static void print_text(struct report *report)
 {
@@ -184,7 +193,7 @@ static void print_text(struct report *report)
 	else
 		run_head_print_job(stdout, report->replay, width);
 	if (print_findings(report) == 0)
-		puts(report->again && !report->earlier ? "\nno finding in this start; the earlier ones follow below" : "\nno finding");
+		printf("\n%s\n", no_finding(report));
 	if (report->earlier)
 		return;
 	putchar('\n');

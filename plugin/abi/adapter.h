@@ -12,7 +12,7 @@
 typedef const int adapter_masks[INIT_WISH_COUNT];
 
 /* NCCL keeps one mask for all communicators of the process, and everybody writes into it: ours only adds, last of all,
- * and only when something is recorded; it takes kernel events back where there is no room for them (plugin/init/kernel_room.h).
+ * and only when something is recorded; it takes kernel events back where they would harm the job (plugin/init/kernel_events.h).
  * PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the
  * library under the feet of other communicators. log: NULL where NCCL gives none. */
 int adapter_init(const struct communicator_init *communicator, profiler_log *log, adapter_masks masks,

@@ -6,7 +6,7 @@
 #include "plugin/guest/message.h"
 #include "plugin/guest/try_lock.h"
 #include "plugin/init/awaited.h"
-#include "plugin/init/kernel_room.h"
+#include "plugin/init/kernel_events.h"
 #include "plugin/init/process.h"
 #include "plugin/operations/call.h"
 #include "plugin/operations/kernel.h"
@@ -89,7 +89,7 @@ enum init_wish init_context(const struct communicator_init *from, void **context
 	call_communicator_added(communicator);
 	recorder_know_thread();
 	*context = handle_context(communicator->index, communicator->generation);
-	return kernels_are_recorded() && kernel_room(recording_get(), from) ? INIT_OPERATIONS_AND_KERNELS : INIT_OPERATIONS;
+	return kernels_are_recorded() && kernel_events_are_safe(recording_get(), from) ? INIT_OPERATIONS_AND_KERNELS : INIT_OPERATIONS;
 }
 
 void init_finalize(void *context)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "channel_op.h"
+#include "profiler.h"
 #include "schedule.h"
 
 /* Of NCCL 2.28.9 on x86-64, with the default sizes. */
@@ -191,6 +192,29 @@ static ncclResult_t cut_lists(struct plan *plan, struct task **collectives, stru
 	return result == ncclSuccess ? cut_p2p(&cut, p2p, classic) : result;
 }
 
+static bool has_several_roots(const struct task *task)
+{
+	const struct task *first = NULL;
+
+	for (; task; task = task->next) {
+		if (task->function != FUNCTION_BROADCAST)
+			continue;
+		if (first && first->root_or_peer != task->root_or_peer)
+			return true;
+		first = task;
+	}
+	return false;
+}
+
+/* Broadcasts of one root become a collective task each; those of several roots, one AllGatherV. */
+static void gather_broadcasts(struct task *task)
+{
+	bool gathers = profiler_hides_broadcasts() && has_several_roots(task);
+
+	for (; task; task = task->next)
+		task->gathered = gathers && task->function == FUNCTION_BROADCAST;
+}
+
 static void put_back(struct plan *plan, struct task *list)
 {
 	while (list) {
@@ -204,6 +228,7 @@ ncclResult_t cut_plan(struct plan *plan)
 {
 	struct task *collectives = plan->collectives, *p2p = plan->p2p;
 
+	gather_broadcasts(collectives);
 	plan->collectives = plan->p2p = NULL;
 	ncclResult_t result = cut_lists(plan, &collectives, &p2p);
 	put_back(plan, collectives);

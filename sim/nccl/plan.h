@@ -33,6 +33,7 @@ struct task {
 	CUstream stream;
 	uint8_t channels, first_channel;
 	int round; /* p2p: of the schedule */
+	bool gathered; /* a Broadcast that NCCL makes part of an AllGatherV, of which a profiler hears nothing */
 	int work;  /* p2p: a send and a receive of one round share one */
 	uint16_t
 	    batches[PLAN_CHANNELS_MAX]; /* p2p: the place of the work on each channel, by NCCL's batches of works */

@@ -26,6 +26,8 @@ void profiler_group_api_stop(void);
 
 /* Whether the task's KernelCh events are wanted. */
 bool profiler_wants_channels(const struct task *task);
+/* Whether a Broadcast is a task that it hears nothing of but the call. */
+bool profiler_hides_broadcasts(void);
 /* On the progress thread. The handle stays as it is where the plugin writes none. */
 void profiler_channel_start(const struct task *task, uint8_t channel, void **handle, uint64_t start_ns);
 void profiler_channel_stop(const struct task *task, uint8_t channel, void *handle, uint64_t start_ns, uint64_t stop_ns);

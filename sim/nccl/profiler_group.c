@@ -76,7 +76,7 @@ static void p2p_api_start(const struct task *task)
 	profiler_start(task->comm, &api.p2p_handle, &event);
 }
 
-static bool broadcast_is_hidden(void)
+bool profiler_hides_broadcasts(void)
 {
 	const char *text = getenv("NCCL_ALLGATHERV_ENABLE");
 
@@ -92,7 +92,7 @@ static bool is_hidden(const struct task *task)
 	case TASK_COPY_ENGINE:
 		return true;
 	default:
-		return task->function == FUNCTION_BROADCAST && broadcast_is_hidden();
+		return task->function == FUNCTION_BROADCAST && profiler_hides_broadcasts();
 	}
 }
 

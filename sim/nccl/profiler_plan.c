@@ -64,22 +64,6 @@ static void group_start(struct plan *plan)
 		profiler_start(plan->comm, &plan->group_handle, &event);
 }
 
-/* Broadcasts of one root become one Coll task each that nobody listens to; those of several roots become no Coll task.
- */
-static bool has_several_roots(const struct plan *plan)
-{
-	const struct task *first = NULL;
-
-	for (const struct task *task = plan->collectives; task; task = task->next) {
-		if (task->function != FUNCTION_BROADCAST)
-			continue;
-		if (first && first->root_or_peer != task->root_or_peer)
-			return true;
-		first = task;
-	}
-	return false;
-}
-
 /* All replays of a captured plan show one number, unless the progress thread knows of them. */
 static bool is_counted(const struct plan *plan, const struct task *task, bool heard)
 {
@@ -89,7 +73,7 @@ static bool is_counted(const struct plan *plan, const struct task *task, bool he
 		return heard;
 	if (task->kind != TASK_CLASSIC)
 		return task->kind == TASK_SYMMETRIC && release()->symmetric == EVENTS_WHOLE;
-	return task->function != FUNCTION_BROADCAST || task->event_mask || !has_several_roots(plan);
+	return !task->gathered;
 }
 
 static bool is_below_group(const struct plan *plan, const struct task *task, int bits)

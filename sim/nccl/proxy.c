@@ -209,17 +209,28 @@ static void flush(struct proxy *proxy)
 	}
 }
 
+/* At its end the proxy waits for works whose events have not come. The thread of 2.31 gives up those that are not to be seen yet. */
+static bool has_ended(const struct proxy *proxy, bool stands)
+{
+	struct network *network = proxy->comm->network;
+
+	if (release()->channel_thread && stands)
+		return !network || !network_has_transfers(network);
+	return !is_active(proxy);
+}
+
 static void *proxy_main(void *argument)
 {
 	struct proxy *proxy = argument;
-	bool ends = false;
+	bool ends = false, goes_on = true;
 
-	do {
+	while (goes_on && !atomic_load(&proxy->comm->stop)) {
 		bool moved = advance(proxy);
 		bool took = take_posted(proxy, &ends);
-		if (!moved && !took)
+		goes_on = !(ends && has_ended(proxy, !moved && !took));
+		if (goes_on && !moved && !took)
 			wait_for_change(proxy);
-	} while (!(ends && !is_active(proxy)) && !atomic_load(&proxy->comm->stop));
+	}
 	flush(proxy);
 	return NULL;
 }

@@ -43,6 +43,12 @@ static void visit_all(struct plan *plan, visit_work *visit, uint64_t ns)
 	}
 }
 
+/* The work's profilerEnabled bit. */
+static bool is_watched(const struct task *first, const struct task *second)
+{
+	return (first && profiler_wants_channels(first)) || (second && profiler_wants_channels(second));
+}
+
 static void count_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
 {
 	uint64_t number = atomic_fetch_add(&count->host[channel], 1) + 1;
@@ -54,11 +60,31 @@ static void count_one(struct work_count *count, int channel, int part, struct ta
 		second->works[part] = number;
 }
 
+static void count_watched(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+{
+	if (is_watched(first, second))
+		count_one(count, channel, part, first, second, ns);
+}
+
+/* What the scheduler of AllGatherV plans has no operation for profilers. */
+static void count_eager(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+{
+	if (!first || !first->gathered)
+		count_one(count, channel, part, first, second, ns);
+}
+
+/* What nobody watches is counted when it is planned, and its replays are not. */
+static void count_captured(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+{
+	if (!is_watched(first, second))
+		count_eager(count, channel, part, first, second, ns);
+}
+
 void work_count_plan(struct plan *plan)
 {
 	atomic_store(&plan->comm->works.latest_captured, plan->capture_id != 0);
-	if (plan->channel_events && !plan->capture_id && !release()->counts_each_run)
-		visit_all(plan, count_one, 0);
+	if (!release()->counts_each_run)
+		visit_all(plan, plan->capture_id ? count_captured : count_eager, 0);
 }
 
 /* SaveProxyProfiler() of 2.27 to 2.30 asks what the communicator's latest group was, not what this plan is. */
@@ -67,7 +93,7 @@ void work_count_hand_over(struct plan *plan)
 	bool counts = plan->capture_id && atomic_load(&plan->comm->works.latest_captured);
 
 	if (plan->channel_events && (counts || release()->counts_each_run))
-		visit_all(plan, count_one, 0);
+		visit_all(plan, count_watched, 0);
 }
 
 static void note(struct work_note *notes, uint64_t number, uint64_t ns)
@@ -80,8 +106,11 @@ static void note(struct work_note *notes, uint64_t number, uint64_t ns)
 
 static void begin_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
 {
-	(void)part, (void)first, (void)second;
-	note(count->began[channel], ++count->device[channel], ns);
+	uint64_t number = ++count->device[channel];
+
+	(void)part;
+	if (is_watched(first, second))
+		note(count->began[channel], number, ns);
 }
 
 static void rewind_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
@@ -92,20 +121,20 @@ static void rewind_one(struct work_count *count, int channel, int part, struct t
 
 static void end_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
 {
-	(void)part, (void)first, (void)second;
-	note(count->ended[channel], ++count->device[channel], ns);
+	uint64_t number = ++count->device[channel];
+
+	(void)part;
+	if (is_watched(first, second))
+		note(count->ended[channel], number, ns);
 }
 
 void work_count_begin(struct plan *plan, uint64_t ns)
 {
-	if (plan->channel_events)
-		visit_all(plan, begin_one, ns);
+	visit_all(plan, begin_one, ns);
 }
 
 void work_count_end(struct plan *plan, uint64_t ns)
 {
-	if (!plan->channel_events)
-		return;
 	visit_all(plan, rewind_one, ns);
 	visit_all(plan, end_one, ns);
 }

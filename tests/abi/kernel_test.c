@@ -357,6 +357,44 @@ ParameterizedTest(int *abi, kernel, events_are_not_asked_for_where_nccl_would_cr
 	cr_expect(player.mask & PROFILER_COLL, "operations are recorded all the same");
 }
 
+static int mask_of(int abi, const char *allgatherv)
+{
+	player_shared_memory(10000, 10000);
+	player_directory();
+	setenv("RANKWATCH_KERNELCH", "1", 1);
+	if (allgatherv)
+		setenv("NCCL_ALLGATHERV_ENABLE", allgatherv, 1);
+	player_init(&player, player_load(), abi, 0x5eed, 1, 4);
+	cr_assert(player.mask & PROFILER_COLL, "operations are recorded all the same");
+	return player.mask;
+}
+
+/* 2.29.2 to 2.30.7, whose host does not count Broadcasts of several roots. */
+Test(kernel, events_are_not_asked_for_where_nccl_could_hang_with_them)
+{
+	cr_expect_not(mask_of(6, NULL) & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, events_are_not_asked_for_where_a_setting_lets_nccl_hang_with_them)
+{
+	cr_expect_not(mask_of(6, "1") & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, events_are_asked_for_where_nccl_counts_broadcasts_as_told)
+{
+	cr_expect(mask_of(6, "0") & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, events_are_not_asked_for_where_the_setting_is_empty)
+{
+	cr_expect_not(mask_of(6, "") & PROFILER_KERNEL_CH);
+}
+
+Test(kernel, events_are_asked_for_where_broadcasts_only_have_wrong_times)
+{
+	cr_expect(mask_of(7, NULL) & PROFILER_KERNEL_CH);
+}
+
 Test(kernel, events_are_asked_for_where_there_is_just_enough_shared_memory)
 {
 	player_shared_memory(4 * 36, 4 * 36);

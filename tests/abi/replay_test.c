@@ -327,7 +327,7 @@ Test(replay, from_2_31_on_graphs_and_calls_may_be_mixed)
 	expect_replay(3, 0, 1, EPOCH + 60, EPOCH + 70);
 }
 
-/* From 2.29.2 on NCCL's GPU counts Broadcasts, and its host does not. */
+/* From 2.31 on NCCL's GPU counts Broadcasts, and its host does not. */
 Test(replay, where_broadcasts_make_the_count_wrong_there_are_no_times)
 {
 	begin(7, "1");

@@ -15,11 +15,15 @@ def report(play):
     return status, [value for _, value in process.out.json() if value.get("kind")], process.err.text()
 
 
-def waiting(play):
-    """All three of them, as the report's text counts them."""
+def text(play):
     process = play.start(stage.RANKWATCH, "report", play.boxes)
     process.wait(60)
-    return "ncclCommInitRank of 4 ranks: 3 seen in it" in process.out.text()
+    return process.out.text()
+
+
+def waiting(play):
+    """All three of them, as the report's text counts them."""
+    return "ncclCommInitRank of 4 ranks: 3 seen in it" in text(play)
 
 
 def main():
@@ -39,6 +43,9 @@ def main():
         play.kill_everything()
         status, found, said = report(play)
         failures.check(status == 0 and not found, f"when all have ended nobody is: {status} {[one['text'] for one in found]} {said}")
+        told = text(play)
+        failures.check("no finding, but ranks were waiting for others in the call that makes a communicator" in told and "missing rank 3" in told,
+                       f"but that they waited, and for whom: {told}")
     failures.end()
 
 

@@ -155,6 +155,12 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id process
 	return 0;
 }
 
+int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
+{
+	record(analysis, RECORDED_GAPS, process)->untracked = box->untracked[RW_UNTRACKED_NO_TASK];
+	return 0;
+}
+
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns)
 {

@@ -10,13 +10,14 @@
 enum recorded_kind {
 	RECORDED_PROCESS, RECORDED_COMMUNICATOR, RECORDED_OPERATION, RECORDED_PROGRESS, RECORDED_WAIT, RECORDED_LIFE,
 	RECORDED_TICK, RECORDED_NETWORK, RECORDED_HEARTBEAT, RECORDED_SCANNING, RECORDED_HELD, RECORDED_INIT, RECORDED_BOX,
-	RECORDED_PORTS, RECORDED_GPU_MEMORY,
+	RECORDED_PORTS, RECORDED_GPU_MEMORY, RECORDED_GAPS,
 };
 
 struct recorded {
 	enum recorded_kind kind;
 	analysis_process_id process;
 	uint32_t index;	 /* COMMUNICATOR, PROGRESS */
+	uint64_t untracked; /* GAPS: without a task */
 	uint64_t at_ns;	 /* PROGRESS, LIFE, TICK, HEARTBEAT; PORTS, GPU_MEMORY: since when */
 	uint64_t started, done; /* PROGRESS */
 	enum analysis_life life;

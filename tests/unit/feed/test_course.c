@@ -321,6 +321,7 @@ static void tell(const struct recorded *record)
 	case RECORDED_SCANNING:
 		fprintf(told, "%lu %lu %lu %lu %lu", scanning->buffers, scanning->left_out, scanning->host_ns, scanning->gpu_ns, scanning->callback_ns);
 		break;
+	case RECORDED_GAPS: fprintf(told, "%lu", record->untracked); break;
 	case RECORDED_HELD: fprintf(told, "%s, %s, at %lu", record->call, record->remedy ? record->remedy : "-", record->at_ns); break;
 	case RECORDED_INIT: fprintf(told, "%lx %d of %d, %lu", record->init.id, record->init.rank, record->init.nranks, record->init.since_ns); break;
 	default: fprintf(told, "at %lu", record->at_ns);
@@ -332,7 +333,7 @@ static void tell(const struct recorded *record)
 static void show_told(void)
 {
 	static const char *const kinds[] = { "processes", "communicators", "operations", "progress", "waits", "lives", "ticks", "network", "heartbeats", "scanning",
-					     "held", "inits", "boxes", "ports", "gpu memory" };
+					     "held", "inits", "boxes", "ports", "gpu memory", "gaps" };
 	FILE *shown = getenv("COURSES_SHOWN") ? fopen(getenv("COURSES_SHOWN"), "ae") : NULL;
 	uint64_t number = 14695981039346656037u;
 

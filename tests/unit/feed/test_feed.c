@@ -78,6 +78,17 @@ static void add_kernel_times(uint64_t ticket)
 	box_known(slot, RW_KNOWN_STAMP);
 }
 
+Test(feed, what_the_box_does_not_show_is_passed_on_as_its_header_counts_it)
+{
+	struct feed *feed = start();
+
+	cr_expect_eq(feed_poll(feed, 10 * MS), 0);
+	writer.header->untracked[RW_UNTRACKED_NO_TASK] = 5;
+	feed_poll(feed, 20 * MS);
+	cr_expect_eq(recording_find(&analysis, RECORDED_GAPS, recording_count(&analysis, RECORDED_GAPS) - 1)->untracked, 5);
+	feed_free(feed);
+}
+
 /* NCCL's own thread writes them, and no owner's bit waits for it. */
 Test(feed, times_of_a_kernel_that_come_later_than_its_end_are_passed_where_there_are_such)
 {

@@ -328,6 +328,87 @@ Test(graph, from_2_31_on_all_kernels_have_their_own_times)
 	play_ages("2.31.2", RECORDING_PLUGIN_V7, "timed");
 }
 
+static void broadcasts(struct rank *rank, float *buffer, int roots)
+{
+	NCCL(ncclGroupStart());
+	for (int root = 0; root < roots; root++)
+		NCCL(ncclBroadcast(buffer, buffer, COUNT, ncclFloat32, root, rank->comm, rank->stream));
+	NCCL(ncclGroupEnd());
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+/* What the GPU notes at the places that Broadcasts leave empty comes only when it is 64 works further. */
+static void held_up_main(struct rank *rank)
+{
+	int roots = atoi(getenv("ROOTS"));
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	broadcasts(rank, buffer, roots);
+	for (int i = 0; i < 64 - roots; i++) {
+		all_reduce(rank, buffer);
+		CU(cuStreamSynchronize(rank->stream));
+		CHECK(!strstr(recording_read(), "KernelCh"));
+	}
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+	wait_for_stops(1);
+	for (int i = 0; i < roots; i++)
+		all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+/* Until 64 works have followed, a proxy would not let the communicator go. */
+static void counted_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	recording_attach();
+	broadcasts(rank, buffer, 1);
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+	expect_age(rank, "a call behind a Broadcast", "timed");
+}
+
+static void play_broadcasts(const char *release, const char *plugin, const char *roots, rank_main *play)
+{
+	setenv("SIM_NCCL_VERSION", release, 1);
+	setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
+	setenv("RECORDING_MASK", "0xE46", 1);
+	setenv("RECORDING_AGES", "1", 1);
+	setenv("ROOTS", roots, 1);
+	ranks_run(2, play);
+}
+
+Test(graph, in_2_30_7_broadcasts_of_several_roots_hold_up_what_is_heard_of_the_next_64_works)
+{
+	play_broadcasts("2.30.7", RECORDING_PLUGIN_V6, "2", held_up_main);
+}
+
+Test(graph, in_2_31_each_broadcast_holds_it_up)
+{
+	play_broadcasts("2.31.2", RECORDING_PLUGIN_V7, "1", held_up_main);
+}
+
+Test(graph, in_2_30_7_broadcasts_of_one_root_are_counted)
+{
+	play_broadcasts("2.30.7", RECORDING_PLUGIN_V6, "1", counted_main);
+}
+
+static void left_main(struct rank *rank)
+{
+	float *buffer = device_alloc(COUNT * sizeof(float));
+
+	broadcasts(rank, buffer, 1);
+	all_reduce(rank, buffer);
+	CU(cuStreamSynchronize(rank->stream));
+}
+
+Test(graph, in_2_31_a_communicator_ends_without_what_was_not_heard)
+{
+	play_broadcasts("2.31.2", RECORDING_PLUGIN_V7, "1", left_main);
+}
+
 static void network_main(struct rank *rank)
 {
 	float *buffer = device_alloc(COUNT * sizeof(float));

@@ -21,7 +21,7 @@ Test(cost, a_callback_that_lost_its_processor_does_not_use_up_the_budget)
 	static const uint32_t samples[] = { COST_SAMPLE, COST_SAMPLE_WITHOUT_DRIVER };
 
 	for (int i = 0; i < 2; i++) {
-		cr_expect_lt(ppm_of_a_second(cost_of(10000000, samples[i])), BUDGET_DENSE_PPM, "10 ms, a scheduler's turn");
+		cr_expect_lt(ppm_of_a_second(cost_of(10000000, samples[i])), 50000, "10 ms, a scheduler's turn");
 		cr_expect_geq(cost_of(10000000, samples[i]), 10000000, "and it counts");
 	}
 }

@@ -11,7 +11,7 @@
 #include "analysis/sums.h"
 
 enum {
-	FOLLOWS = 64,      /* what is usual of a stage follows it by such a part a row, at most */
+	FOLLOWS = 256,     /* what is usual of a stage follows it by such a part a row, at most */
 	RENUMBERED = 64,   /* steps back: they are counted anew */
 	STAGES_MIN = 2,    /* stages of a pipeline that can be compared */
 	BEFORE_MIN = 5,    /* rows that show how long rows lasted before a rank was late */
@@ -67,28 +67,32 @@ static bool is_whole(const struct rows_rank *rank, uint64_t number)
 	return row->number == number && rank->number > number && (double)row->unseen_ns <= ROWS_UNSEEN * (double)sum_ns;
 }
 
-static uint32_t collect(const struct rows *rows, uint64_t number, const uint32_t *groups, struct entry *entries)
+static uint32_t collect(struct rows *rows, uint64_t number, const uint32_t *groups, struct entry *entries)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < rows->rank_count && i < rows->job->rank_count; i++)
+	for (uint32_t i = 0; i < rows->rank_count && i < rows->job->rank_count; i++) {
+		const struct row *row = &rows->ranks[i].rows[number % ROWS_KEPT];
+		rows->ranks[i].operations *= ROWS_KEEPS;
+		rows->ranks[i].operations += row->number == number ? row->operations : 0;
 		if (is_whole(&rows->ranks[i], number))
-			entries[count++] = (struct entry){ .rank = i, .group = groups[i], .row = &rows->ranks[i].rows[number % ROWS_KEPT] };
+			entries[count++] = (struct entry){ .rank = i, .group = groups[i], .row = row };
+	}
 	qsort(entries, count, sizeof(*entries), by_group);
 	return count;
 }
 
-/* Who makes as many operations as most of the group, to the front; how many. */
-static uint32_t keep_alike(struct entry *entries, uint32_t count, uint64_t *values)
+/* Who makes as many operations as most of the group, to the front; how many. Of a single row some may be counted in the next one. */
+static uint32_t keep_alike(const struct rows *rows, struct entry *entries, uint32_t count, uint64_t *values)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		values[i] = entries[i].row->operations;
+		values[i] = (uint64_t)rows->ranks[entries[i].rank].operations;
 	sort_u64(values, count);
 	double usual = (double)values[count / 2];
 	for (uint32_t i = 0; i < count; i++)
-		if (fabs(entries[i].row->operations - usual) * SUMS_UNLIKE <= usual)
+		if (fabs(rows->ranks[entries[i].rank].operations - usual) * SUMS_UNLIKE <= usual)
 			entries[kept++] = entries[i];
 	return kept;
 }
@@ -108,7 +112,7 @@ static void judge_group(struct rows *rows, struct entry *entries, uint32_t count
 {
 	uint64_t *inside = values + count;
 
-	count = keep_alike(entries, count, values);
+	count = keep_alike(rows, entries, count, values);
 	if (count < 2)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
@@ -178,11 +182,13 @@ static void judge_stages(struct rows *rows, const uint32_t *firsts, const double
 }
 
 /* Late beyond chance from now on, or no longer. */
-static void decide(struct late_series *series, uint32_t index, double least_ms, uint64_t at_ns, uint64_t *decided_ns, uint32_t *clean)
+static void decide(struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns, uint64_t *decided_ns, uint32_t *clean)
 {
-	bool late = late_series_is_late(series, index, least_ms);
+	bool late = late_series_is_late(series, index, lasts_ms);
+	bool proven = late && !*decided_ns &&
+		      late_series_is_proven(series, index, lasts_ms);
 
-	if (!*decided_ns && late && late_series_is_proven(series, index, least_ms)) {
+	if (proven) {
 		*decided_ns = at_ns;
 		*clean = 0;
 	} else if (*decided_ns) {
@@ -294,8 +300,6 @@ static void judge_row(struct rows *rows, struct groups *groups, uint64_t number)
 		decide(&rows->stages_late, groups->firsts[i], row_ms(rows), groups->entries[0].row->until_ns, &stage->decided_ns, &stage->clean);
 	}
 	decide_ranks(rows, groups->entries, count);
-	late_series_end(&rows->late, row_ms(rows));
-	late_series_end(&rows->stages_late, row_ms(rows));
 }
 
 static void judge(struct rows *rows, uint64_t number)

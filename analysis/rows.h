@@ -24,6 +24,7 @@ enum {
 	ROWS_BEHIND = 3, /* rows ahead is the job when it no longer waits for a rank that has not ended one */
 };
 #define ROWS_LEAST_NS 100000000u /* a row lasts, at least */
+#define ROWS_KEEPS    0.9375
 #define ROWS_UNSEEN   0.02       /* of a row, or less, may be unseen */
 
 struct operation;
@@ -46,6 +47,7 @@ struct rows_rank {
 	struct row rows[ROWS_KEPT]; /* by number % ROWS_KEPT */
 	uint64_t number;            /* of the one in progress; 0 none yet */
 	uint64_t decided_ns;        /* since then it is taken to be late; 0 it is not */
+	double operations;          /* in all rows; each counts ROWS_KEEPS of the next one */
 	uint64_t late_row;          /* the newest in which it was */
 	uint32_t clean;             /* rows in a row in which it was not late */
 	uint64_t since_row;         /* late without a break from this one on, when that was decided */

@@ -345,6 +345,12 @@ static bool is_worth_telling(const struct record *record)
 	return finding->cause.class_ != RW_CAUSE_UNKNOWN || finding->late.lost_share * SUMS_COSTS_LESS >= finding->late.longer_share;
 }
 
+/* Less than what a lateness must cost to be told. */
+static bool costs_too_little(const struct record *record, const struct recent *recent)
+{
+	return recent->by_rows && record->finding.late.lost_share < LATE_SERIES_SHARE;
+}
+
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)
 {
 	struct suspect *suspect = &analysis->sums.watched.suspects[rank];
@@ -361,7 +367,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	struct record *record = make_record(analysis, scope, ranks, count, &recent);
 	if (!record)
 		return;
-	if (!analysis->sums.ranks[rank].told && !is_worth_telling(record)) {
+	if (!analysis->sums.ranks[rank].told && (!is_worth_telling(record) || costs_too_little(record, &recent))) {
 		record_free(record);
 		return;
 	}

@@ -107,8 +107,7 @@ static void write_works_longer(struct record *record, bool over)
 	if (known)
 		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), record->longer_ms));
 	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
-		snprintf(costs, sizeof(costs), "; it cost%s at most about %.0f %%: another %s often as late", over ? "" : "s",
-			 finding->late.lost_share * 100, over ? "was" : "is");
+		snprintf(costs, sizeof(costs), "; it cost%s about %.0f %%", over ? "" : "s", finding->late.lost_share * 100);
 	snprintf(record->text, sizeof(record->text), "%s work%s %s than %s%s: %.0f %% of the %s%s%s", who, over ? "ed" : ending(record), longer,
 		 finding->scope == RW_SCOPE_STAGE ? "it used to, and the others do not" : "the others", where, finding->late.longer_share * 100, known ? "step" : "time", since(from, sizeof(from), finding), costs);
 }

@@ -4,12 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plugin/cost/sampling.h"
+
 #define SECOND_NS UINT64_C(1000000000)
 
 enum {
 	CALM_S = 5,      /* below a quarter of the limit for so long: twice as much */
 	CALM_SHARE = 4,  /* twice as much must fit with room to spare */
 	WORTH_SHARE = 8, /* what takes less of the limit than this is not what it is exceeded by */
+	KEPT_SHARE = 8,  /* this part of the limit is not spent on progress of small operations */
 	STEP_SHARE = 16, /* of the limit at least, from one turning down to the next within a second */
 	MILLION = 1000000,
 };
@@ -36,6 +39,7 @@ void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_
 		.ppm = ppm,
 		.scan_every = 1,
 		.progress_every = 1,
+		.small_every = SAMPLING_SMALL_EVERY,
 		.first_left_ns = first_ns,
 		.first_seen_ns = cost->first,
 	};
@@ -63,22 +67,34 @@ static struct budget_cost pay_first(struct budget *budget, const struct budget_c
 		.total = cost->total - budget->first_paid_ns,
 		.scans = cost->scans - budget->first_paid_ns,
 		.progress = cost->progress,
+		.left_out = cost->left_out,
 	};
 }
 
-/* What costs more and can still be turned down; NULL: neither of them is what the limit is exceeded by. */
-static uint32_t *dearer(struct budget *budget, const struct second *second)
+static bool is_worth(const struct budget *budget, const struct second *second, uint64_t cost_ns)
 {
-	uint64_t scans = second->spent.scans, progress = second->spent.progress;
-	bool scans_can = budget->scan_every < BUDGET_EVERY_MAX,
-	     progress_can = budget->progress_every < BUDGET_EVERY_MAX;
-	bool is_progress = progress_can && (progress > scans || !scans_can);
+	return share_ppm(cost_ns, second->wall_ns) >= budget->ppm / WORTH_SHARE;
+}
 
-	if (!is_progress && !scans_can)
+/* What is turned down. Scans first: with fewer of them each operation is still timed, but what one rank does not follow is compared on no rank.
+ * NULL: neither is what the limit is exceeded by. */
+static uint32_t *dearest(struct budget *budget, const struct second *second)
+{
+	if (budget->scan_every < BUDGET_EVERY_MAX && is_worth(budget, second, second->spent.scans))
+		return &budget->scan_every;
+	if (budget->progress_every == BUDGET_EVERY_MAX || !is_worth(budget, second, second->spent.progress))
 		return NULL;
-	if (share_ppm(is_progress ? progress : scans, second->wall_ns) < budget->ppm / WORTH_SHARE)
-		return NULL;
-	return is_progress ? &budget->progress_every : &budget->scan_every;
+	return budget->small_every < SAMPLING_SMALL_EVERY ? &budget->small_every : &budget->progress_every;
+}
+
+/* Twice as many small operations have progress in the next second, if all that is then spent stays well below the limit. */
+static void follow_more(struct budget *budget, const struct second *second)
+{
+	if (budget->small_every == 1 || budget->progress_every > 1)
+		return;
+	uint64_t more = second->spent.left_out / (budget->small_every - 1);
+	if (second->share + share_ppm(more * BUDGET_FOLLOWED_NS, second->wall_ns) <= budget->ppm - budget->ppm / KEPT_SHARE)
+		budget->small_every /= 2;
 }
 
 static void turn_down(struct budget *budget, const struct second *second)
@@ -86,7 +102,7 @@ static void turn_down(struct budget *budget, const struct second *second)
 	/* Of a second that has spent all and is not over, nothing is left for the rest of it. */
 	bool spent = !second->over && second->share >= budget->ppm;
 	uint64_t allowed = budget->ppm ? budget->ppm : 1;
-	uint32_t *every = dearer(budget, second);
+	uint32_t *every = dearest(budget, second);
 
 	if (!every)
 		return;
@@ -125,7 +141,8 @@ static struct second second_of(const struct budget *budget, uint64_t wall_ns, co
 	struct second second = {
 		.spent = { .total = own->total - budget->since.total,
 			   .scans = own->scans - budget->since.scans,
-			   .progress = own->progress - budget->since.progress },
+			   .progress = own->progress - budget->since.progress,
+			   .left_out = own->left_out - budget->since.left_out },
 		.wall_ns = over ? wall_ns : SECOND_NS,
 		.over = over,
 	};
@@ -150,6 +167,8 @@ void budget_judge(struct budget *budget, uint64_t now_ns, const struct budget_co
 		budget->cost_ppm = share_ppm(cost->total - budget->total_since, second.wall_ns);
 	if (!second.over)
 		return;
+	if (!too_fast)
+		follow_more(budget, &second);
 	end_second(budget, second.share);
 	open_second(budget, now_ns, &own, cost->total);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one budget for everything that we add to the job: time on its threads, and on the GPU that of scans and of
- * progress writes, against wall time. It answers with two numbers, powers of two: one operation in `scan_every` is
- * scanned, and one in `progress_every` has GPU progress. Whichever costs more is turned down.
+ * progress writes, against wall time. It answers with three numbers, powers of two: one operation in `scan_every` is
+ * scanned, one in `progress_every` has GPU progress, and one in `small_every` of small ones in a row. Scans are
+ * turned down first, then progress.
+ *
+ * Small operations in a row begin with few (plugin/cost/sampling.h): a loop of them, each of ten microseconds, must not
+ * be slowed before it is known how many come. Once a second twice as many have progress, as long as that fits into the
+ * budget by what each may cost. How many come is nearly the same on all ranks of a communicator, and the sets nest.
  *
  * The scans of a job's first operations (RW_SCAN_FIRST) have a sum of their own, once: what a job that is just starting
  * does shall be seen. What they cost counts towards nothing else until that sum is spent.
@@ -14,18 +19,24 @@
 
 #include <stdint.h>
 
-enum { BUDGET_EVERY_MAX = 1 << 20 };
+enum {
+	BUDGET_EVERY_MAX = 1 << 20,
+	/* What GPU progress of one operation may cost, ns: 1 to 2 us of its host and 3 to 5 us of its stream, measured on an
+	 * H100 (docs/benchmarks.md). */
+	BUDGET_FOLLOWED_NS = 5000,
+};
 
 /* So far, ns. */
 struct budget_cost {
 	uint64_t total;
 	uint64_t scans, progress; /* of it, what turning them down would save */
 	uint64_t first;           /* of scans, those of first operations */
+	uint64_t left_out;        /* a number: operations that were left without progress */
 };
 
 struct budget {
 	uint32_t ppm; /* of wall time */
-	uint32_t scan_every, progress_every;
+	uint32_t scan_every, progress_every, small_every;
 	uint32_t cost_ppm; /* of the last second, first operations and all */
 	uint32_t next_ppm; /* of the second in progress: what turns down again */
 	uint32_t calm_s;

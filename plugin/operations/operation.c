@@ -88,6 +88,8 @@ void operation_sample_some(struct recording *recording, struct communicator *com
 	sample_scans(recording, communicator, slot, least, every_of(&header->scan_every, least), number);
 	if (!communicator->counters.write)
 		return;
+	if (least > 1)
+		least = atomic_load_explicit(&recording->small_every, memory_order_relaxed);
 	if (sample_progress(recording, slot, every_of(&header->progress_every, least), number) ||
 	    sampling_after_pause(&communicator->row, slot->api_ns))
 		operation_follow(communicator, group);

@@ -44,6 +44,8 @@ struct recording {
 	/* Operations with lower numbers are scanned as if all were: RW_SCAN_FIRST, or 0 once the budget has nothing left
 	 * for them. */
 	_Atomic uint64_t scan_first;
+	/* Of small operations in a row one in so many has GPU progress. */
+	_Atomic uint32_t small_every;
 	/* From here on written at every operation, by threads that shall not slow each other: a cache line each. */
 	_Alignas(RECORDING_LINE) struct communicator communicators[RW_BOX_COMMS];
 	/* API groups. A thread has the lane of its number: its groups write no line that other threads write, unless

@@ -154,6 +154,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) + all->launches * launch_ns,
 		.progress = writes * atomic_load_explicit(&recording->progress.write_ns, memory_order_relaxed),
 		.first = first->host_ns + first->gpu_ns + first->launches * launch_ns,
+		.left_out = atomic_load_explicit(&header->progress_sampled_out, memory_order_relaxed),
 	};
 
 	cost.total += cost.scans + cost.progress;
@@ -180,6 +181,7 @@ static void keep_budget(struct recording *recording, uint64_t now_ns)
 	if (recording->config.scan != CONFIG_SCAN_ALL)
 		set_every(&header->scan_every, budget->scan_every);
 	set_every(&header->progress_every, budget->progress_every);
+	atomic_store_explicit(&recording->small_every, budget->small_every, memory_order_relaxed);
 	if (!budget_has_first(budget))
 		atomic_store_explicit(&recording->scan_first, 0, memory_order_relaxed);
 }

@@ -72,6 +72,7 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	budget_open(&scanning.budget, config->budget_ppm, first_ns, clock_ns(), &cost);
 	atomic_store_explicit(&recording->scan_first, first_ns ? RW_SCAN_FIRST : 0, memory_order_relaxed);
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
+	atomic_store_explicit(&recording->small_every, scanning.budget.small_every, memory_order_relaxed);
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
 		     state, no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "plugin/cost/budget.h"
+#include "plugin/cost/sampling.h"
 
 #define SECOND UINT64_C(1000000000)
 #define LOOK   (SECOND / 250) /* how often the plugin's thread judges */
@@ -150,15 +151,54 @@ static void second(uint64_t scans, uint64_t progress, uint64_t other)
 	budget_judge(&budget, now, &cost);
 }
 
-Test(budget, whichever_costs_more_is_turned_down)
+Test(budget, scans_are_turned_down_before_progress)
 {
 	begin();
 	second(1000000, 5000000, 0);
-	cr_expect_eq(budget.progress_every, 4, "0.6 %% in all, 0.5 of them progress");
-	cr_expect_eq(budget.scan_every, 1);
-	second(5000000, 1000000, 0);
+	cr_expect_eq(budget.scan_every, 4, "0.6 %% in all");
+	cr_expect_eq(budget.progress_every, 1);
+	second(300000, 5000000, 0);
+	cr_expect_eq(budget.scan_every, 4, "what they cost is less than an eighth of the limit");
 	cr_expect_eq(budget.progress_every, 4);
-	cr_expect_eq(budget.scan_every, 4);
+}
+
+/* A second in which so many small operations in a row come, and each that has progress costs what it may. */
+static void second_of_small(uint64_t operations)
+{
+	uint64_t followed = operations / budget.small_every;
+
+	cost.left_out += operations - followed;
+	second(0, followed * BUDGET_FOLLOWED_NS, 0);
+}
+
+Test(budget, all_small_operations_have_progress_where_the_budget_pays_for_them)
+{
+	begin();
+	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY);
+	for (int i = 0; i < 4; i++)
+		second_of_small(400);
+	cr_expect_eq(budget.small_every, 1, "400 a second: 0.2 %% of the time");
+	for (int i = 0; i < 100; i++)
+		second_of_small(400);
+	cr_expect_eq(budget.small_every, 1, "and it stays so");
+}
+
+Test(budget, a_loop_of_small_operations_is_not_slowed)
+{
+	begin();
+	for (int i = 0; i < 100; i++)
+		second_of_small(50000);
+	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY);
+	cr_expect_gt(budget.progress_every, SAMPLING_SMALL_EVERY, "of 50,000 a second not even one in sixteen is paid for");
+}
+
+Test(budget, small_operations_lose_their_progress_before_large_ones_do)
+{
+	begin();
+	budget.small_every = 1;
+	second(0, 3000000, 0);
+	cr_expect_eq(budget.small_every, 2);
+	cr_expect_eq(budget.progress_every, 1);
 }
 
 Test(budget, progress_comes_back_before_scans)

@@ -270,12 +270,8 @@ static struct membership *free_place(nccl_comm comm)
 	return NULL;
 }
 
-void membership_add(const struct creation *creation)
+void membership_add(const struct creation *creation, nccl_comm comm)
 {
-	nccl_comm comm = *creation->comm;
-
-	if (!comm)
-		return;
 	pthread_mutex_lock(&changing);
 	struct membership *membership = free_place(comm);
 	if (membership) {

@@ -127,6 +127,7 @@ static void fill(struct communicator *found, const struct creation *creation)
 		communicator_count_splits(found);
 	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
 	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
+	atomic_store_explicit(&found->blocks, creation->blocking, memory_order_relaxed);
 }
 
 /* *found NULL: it is not recorded. False: it is not known yet which one it is, and it may not be entered. */

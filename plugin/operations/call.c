@@ -169,9 +169,8 @@ static bool tells_of_calls(const struct recording *recording)
  * opened past them. Without a profiler interface only they know of groups. */
 static bool is_launched(const struct recording *recording)
 {
-	if (tells_of_calls(recording))
-		return !recorder_in_group();
-	return this_thread.shares.launched || !recording->box.header->profiler_abi;
+	return tells_of_calls(recording) ? !recorder_in_group()
+					 : this_thread.shares.launched || !recording->box.header->profiler_abi;
 }
 
 static void scan_outputs(struct recording *recording, bool failed)

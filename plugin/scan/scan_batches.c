@@ -311,8 +311,8 @@ void scanner_before_call(struct scanner *scanner)
 	run_at(scanner, SCAN_BEFORE_CALL);
 }
 
-static void drop_all(struct scanner *scanner, enum scan_place place, enum rw_unscannable of_slots,
-		     enum rw_unscannable of_nodes)
+static inline __attribute__((always_inline)) void drop_all(struct scanner *scanner, enum scan_place place,
+							   enum rw_unscannable of_slots, enum rw_unscannable of_nodes)
 {
 	struct scan_batch *next;
 
@@ -327,8 +327,6 @@ static void drop_all(struct scanner *scanner, enum scan_place place, enum rw_uns
 
 void scanner_behind_call(struct scanner *scanner, bool failed)
 {
-	if (!scanner_batches)
-		return;
 	/* A call that NCCL refused has no result. Where NCCL ran before our scans were launched, the inputs are overwritten. */
 	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_NONE, RW_UNSCANNABLE_NONE);
 	if (failed)
@@ -336,7 +334,7 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 	run_at(scanner, SCAN_BEHIND_CALL);
 }
 
-void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs)
+__attribute__((cold)) void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs)
 {
 	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_CALLBACK, RW_UNSCANNABLE_CALLBACK);
 	drop_all(scanner, SCAN_BEHIND_CALL, of_outputs, RW_UNSCANNABLE_CALLBACK);

@@ -10,6 +10,7 @@
 #include "tests/preload/job.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "tests/preload/scan_calls.h"
@@ -152,6 +153,30 @@ static void awaited_split(struct job *job)
 	struct scan_caller caller = caller_of(job, child);
 	use(&caller);
 	check_known(1);
+	end(child);
+	end(parent);
+}
+
+/* Where NCCL has written the handle is gone by the time the interposer hears of it: the child stays unknown. */
+static void lost_split(struct job *job)
+{
+	enum { PAGE = 4096 };
+	ncclUniqueId id = job_id(job, 1);
+	const struct timespec turn = { .tv_nsec = 200000 };
+	ncclComm_t parent = begin(job, &id);
+	ncclComm_t volatile *place = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(place != MAP_FAILED);
+	settle(parent);
+	may_go_on(ncclCommSplit(parent, 0, job->rank, (ncclComm_t *)place, NULL));
+	while (!*place)
+		nanosleep(&turn, NULL);
+	ncclComm_t child = *place;
+	CHECK(munmap((void *)place, PAGE) == 0);
+	settle(child);
+	settle(parent);
+	struct scan_caller caller = caller_of(job, child);
+	use(&caller);
 	end(child);
 	end(parent);
 }
@@ -314,6 +339,7 @@ static const struct {
 } scenarios[] = {
 	{ "split", split, false },
 	{ "awaited-split", awaited_split, false },
+	{ "lost-split", lost_split, false },
 	{ "pair", pair, false },
 	{ "pair-group", pair_group, false },
 	{ "unseen", unseen, false },

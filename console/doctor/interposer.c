@@ -1,7 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/check.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Functions that the interposer replaces and NCCL has had since then: the release notes. */
+static const struct {
+	uint32_t since; /* as ncclGetVersion counts */
+	const char *name;
+} functions[] = {
+	{ 22800, "ncclAlltoAll" },    { 22800, "ncclGather" },
+	{ 22800, "ncclScatter" },     { 22700, "ncclCommShrink" },
+	{ 22300, "ncclCommInitRankScalable" }, { 22200, "ncclGroupSimulateEnd" },
+};
+
+/* A preloaded symbol hides that NCCL has none. */
+static void tell_of_lacking(const struct check_context *context, struct check_result *result)
+{
+	size_t used = strlen(result->text), before = used;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && used < sizeof(result->text); i++)
+		if (context->nccl_version && context->nccl_version < functions[i].since)
+			used += (size_t)snprintf(result->text + used, sizeof(result->text) - used, "%s%s",
+						 used == before ? "; this NCCL lacks " : ", ", functions[i].name);
+	if (used != before)
+		check_advise(result, "a program that looks for them by a weak reference or dlsym(RTLD_DEFAULT) finds the "
+				     "interposer's, which fail: run such a program with --no-preload");
+}
 
 static void interposer_run(struct check_context *context, struct check_result *result)
 {
@@ -16,8 +41,10 @@ static void interposer_run(struct check_context *context, struct check_result *r
 			  "RANKWATCH_PRELOAD=0: what NCCL does not show to plugins stays unseen");
 	} else if (preload && strstr(preload, INSTALL_PLUGIN_NAME)) {
 		check_say(result, VERDICT_OK, "active here: LD_PRELOAD is %s", preload);
+		tell_of_lacking(context, result);
 	} else {
 		check_say(result, VERDICT_OK, "not active here; \"rankwatch run\" and \"rankwatch env\" preload it");
+		tell_of_lacking(context, result);
 	}
 }
 

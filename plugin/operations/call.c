@@ -22,6 +22,7 @@ struct calls {
 	uint16_t depth; /* of ncclGroupStart */
 	uint16_t last;  /* index + 1 of the communicator that was called last in the group, 0 = none */
 	bool creates;   /* the group contains a call that creates a communicator */
+	bool ends;      /* in the outermost ncclGroupEnd */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
@@ -159,12 +160,35 @@ static bool is_unannounced(const struct call *call)
 	       !call->announced && !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
 }
 
+static bool tells_of_calls(const struct recording *recording)
+{
+	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
+}
+
+/* NCCL has launched what the wrappers take for a group of their own, and not left it to the end of another one that was
+ * opened past them. Without a profiler interface only they know of groups. */
+static bool is_launched(const struct recording *recording)
+{
+	return tells_of_calls(recording) ? !recorder_in_group()
+					 : this_thread.shares.launched || !recording->box.header->profiler_abi;
+}
+
+static void scan_outputs(struct recording *recording, bool failed)
+{
+	if (!scanning_has_batches())
+		return;
+	if (failed || is_launched(recording))
+		scanning_behind_call(failed);
+	else
+		scanning_not_launched(tells_of_calls(recording));
+}
+
 static void close_group(bool failed)
 {
 	struct recording *recording = recording_get();
 
 	if (recording)
-		scanning_behind_call(failed);
+		scan_outputs(recording, failed);
 	if (recording && this_thread.group.number) {
 		uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
 
@@ -179,6 +203,7 @@ static void enter_captured(struct recording *recording, const struct call *call)
 {
 	open_group(recording);
 	share_note_captured(&this_thread.shares, call->communicator);
+	this_thread.shares.launched = true; /* or its tasks come at the replay */
 	operation_count_call(call->communicator);
 	operation_count_captured(recording, call->communicator);
 	replay_note_unsaid(call->communicator);
@@ -256,21 +281,34 @@ static void note_result(enum call_result result)
 	this_thread.last = 0;
 }
 
+/* It was closed past the wrappers. */
+static void lose_group(void)
+{
+	struct recording *recording = recording_get();
+
+	this_thread.depth = 0;
+	if (recording && scanning_has_batches())
+		scanning_not_launched(tells_of_calls(recording));
+	close_group(true);
+}
+
 void call_end(struct call *call, enum call_result result)
 {
 	struct recording *recording = recording_get();
 
 	if (call->inside)
 		return;
-	call_in_progress = NULL;
 	if (recording && result != CALL_FAILED && is_unannounced(call))
 		enter_late(recording, call);
 	if (call->communicator)
 		this_thread.last = (uint16_t)(call->communicator->index + 1);
-	if (this_thread.depth)
-		return;
-	close_group(result == CALL_FAILED);
-	note_result(result);
+	if (this_thread.depth && call->group && !recorder_in_group())
+		lose_group(); /* NCCL has begun and ended a group for this call alone */
+	if (!this_thread.depth) {
+		close_group(result == CALL_FAILED);
+		note_result(result);
+	}
+	call_in_progress = NULL;
 }
 
 bool call_in_group(void)
@@ -288,9 +326,11 @@ void call_group_end_begin(void)
 {
 	struct recording *recording = recording_get();
 
-	if (!recording || call_in_progress || this_thread.depth != 1)
+	if (call_in_progress || this_thread.depth != 1)
 		return;
-	begin_work(recording, 0);
+	this_thread.ends = true;
+	if (recording)
+		begin_work(recording, 0);
 }
 
 void call_group_end(enum call_result result)
@@ -299,6 +339,16 @@ void call_group_end(enum call_result result)
 		return;
 	close_group(result == CALL_FAILED);
 	note_result(result);
+	this_thread.ends = false;
+}
+
+bool call_launches_here(void)
+{
+	if (this_thread.ends || (call_in_progress && !this_thread.depth))
+		return true;
+	if (this_thread.depth)
+		lose_group();
+	return false;
 }
 
 void call_group_creates(void)
@@ -327,13 +377,14 @@ struct communicator *call_take_communicator(void)
 	return added;
 }
 
-struct call *call_take(const struct communicator *communicator, const struct recorder_call *what)
+struct call *call_take(const struct communicator *communicator, const struct recorder_call *what, uint32_t group)
 {
 	struct call *call = call_in_progress;
 
-	if (call->communicator && call->communicator != communicator)
+	if (call->communicator != communicator && call->communicator)
 		return NULL;
 	call->announced = true;
+	call->group = group;
 	if (call->taken)
 		return NULL;
 	/* AlltoAll and its kin are announced as many sends and receives: those are operations of their own. */
@@ -349,8 +400,9 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	*ticket = 0;
 	if (communicator->launches_elsewhere)
 		return CALL_TASK_OURS;
-	if (!share_is_in(&this_thread.shares, communicator))
+	if (!call_launches_here() || !share_is_in(&this_thread.shares, communicator))
 		return CALL_TASK_FOREIGN;
+	this_thread.shares.launched = true;
 	*ticket = operation_find(recording, &this_thread.group, communicator, event);
 	if (*ticket) {
 		struct operation_launch launch = *share_launch(communicator);

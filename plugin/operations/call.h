@@ -8,6 +8,9 @@
  * launch and GPU progress around that function, or around the outermost ncclGroupEnd, and a task that comes meanwhile
  * is recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
  *
+ * A program can open or close a group past the wrappers. What they hold of it is then given up: the outputs of its
+ * calls are scanned where NCCL tells of the launch, and else not at all.
+ *
  * A call that ABI v5 and later should announce and does not (2.28 reports nothing of the copy engine) gets its slot when
  * the real function has returned: its launch is the time around that, or around the group's end, without GPU progress.
  *
@@ -32,6 +35,7 @@ struct call {
 	bool inside;    /* another call: NCCL's own ncclBroadcast in ncclBcast */
 	bool announced; /* some event of the profiler ABI came while it ran */
 	bool taken;     /* by that event */
+	uint32_t group; /* of NCCL's, in which the event came; 0: not known */
 	uint64_t ticket;
 };
 
@@ -47,6 +51,10 @@ void call_end(struct call *call, enum call_result result);
 
 /* ncclGroupStart was successful. */
 void call_group_start(void);
+/* A task comes on the thread that launched it: does that lie within one of our wrappers on this thread, behind which
+ * its output can be scanned? Else it lies past them, and what they hold of this thread's group is given up. */
+bool call_launches_here(void);
+
 /* Around the real ncclGroupEnd (ncclGroupSimulateEnd has only the end). */
 void call_group_end_begin(void);
 void call_group_end(enum call_result result);
@@ -69,8 +77,16 @@ void call_captured(struct recording *recording, struct communicator *communicato
 
 /* The outermost call that this thread is in, or NULL. Initial-exec as in thread.h, and as scarce. */
 extern __thread struct call *call_in_progress __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* The call that this event announces, or NULL. Once per call. There is one in progress. */
-struct call *call_take(const struct communicator *communicator, const struct recorder_call *what);
+/* Is the output of an operation that the interposer has seen scanned behind its call? launch: NULL, on another
+ * thread. */
+static inline bool call_scans_output(const struct communicator *communicator, const struct operation_launch *launch)
+{
+	return (!launch || call_launches_here()) && communicator->blocks;
+}
+
+/* The call that this event announces, or NULL. Once per call. There is one in progress. group: in which NCCL makes
+ * it. */
+struct call *call_take(const struct communicator *communicator, const struct recorder_call *what, uint32_t group);
 
 enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
 

@@ -10,6 +10,7 @@
 #include "plugin/nccl/dtype.h"
 #include "plugin/nccl/function.h"
 #include "plugin/nccl/in_place.h"
+#include "plugin/operations/call.h"
 #include "plugin/operations/kernel.h"
 #include "plugin/operations/operation.h"
 #include "plugin/scanning/scanning.h"
@@ -203,7 +204,7 @@ static inline __attribute__((always_inline)) bool operation_path_task(struct rec
 		atomic_fetch_or_explicit(&slot->flags, RW_FLAG_HOST_CALLBACK, memory_order_relaxed);
 	}
 	/* Before anything releases the slot. */
-	if (communicator->scan)
+	if (communicator->scan && !(before & RW_KNOWN_CALL && call_scans_output(communicator, launch)))
 		scanning_task(recording, communicator, slot, ticket, launch ? &launch->stream : NULL);
 	bool followed = launch && launch->progress;
 	if (kernels_are_recorded())

@@ -19,6 +19,11 @@ void recorder_know_thread(void)
 	thread_know(&this_thread);
 }
 
+bool recorder_in_group(void)
+{
+	return this_thread.group.number;
+}
+
 static void *start_api_group(struct recording *recording, struct thread *thread)
 {
 	thread->group = (struct operation_group){ .number = recording_new_group(recording, thread->launch.tid) };
@@ -92,7 +97,9 @@ EVENT void *start_interposed_call(struct recording *recording, struct communicat
 				  const void *call)
 {
 	(void)parent;
-	return call_now(recording, communicator, call, call_take(communicator, call), communicator->samples);
+	const struct call *seen = call_take(communicator, call, this_thread.group.number);
+
+	return call_now(recording, communicator, call, seen, communicator->samples);
 }
 
 static inline void *launch_now(struct communicator *communicator, uint64_t stream)

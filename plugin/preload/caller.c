@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugin/guest/message.h"
 
-enum { OBJECTS = 128, CALLERS = 16, NAME = 4096 };
+enum { OBJECTS = 128, NAME = 4096 };
 
 /*
  * A loaded object that calls NCCL. Those of one NCCL share a caller. An entry of size 0 holds no address: it was never
@@ -25,11 +26,15 @@ struct calling_object {
 	_Atomic(const struct caller *) caller;
 };
 
+struct known_caller {
+	struct caller caller;
+	struct known_caller *next;
+};
+
 /* Entries up to object_count have been used; it only grows, under the lock. Callers are never changed. */
 static struct calling_object objects[OBJECTS];
 static _Atomic uint32_t object_count;
-static struct caller callers[CALLERS];
-static size_t caller_count;
+static struct known_caller *callers;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* With "p" in front, the names that no preload replaces. */
@@ -253,16 +258,21 @@ static struct calling_object *free_object(void)
 	return &objects[count];
 }
 
-/* The remembered equal of the caller. NULL: more kinds of NCCL than anybody has. */
+/* The remembered equal of the caller. NULL: no memory. Under the lock. */
 static const struct caller *remember_caller(const struct caller *caller)
 {
-	for (size_t i = 0; i < caller_count; i++)
-		if (memcmp(&callers[i], caller, sizeof(*caller)) == 0)
-			return &callers[i];
-	if (caller_count == CALLERS)
+	struct known_caller *known = callers;
+
+	while (known && memcmp(&known->caller, caller, sizeof(*caller)) != 0)
+		known = known->next;
+	if (known)
+		return &known->caller;
+	known = malloc(sizeof(*known));
+	if (!known)
 		return NULL;
-	callers[caller_count] = *caller;
-	return &callers[caller_count++];
+	*known = (struct known_caller){ *caller, callers };
+	callers = known;
+	return &known->caller;
 }
 
 static const struct caller *remember(const struct object *object, const struct caller *found)

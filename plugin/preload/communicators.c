@@ -10,6 +10,7 @@
 #include "plugin/operations/call.h"
 #include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
+#include "plugin/preload/unborn.h"
 
 /* clang-format off */
 PRELOAD_EXPORT int ncclCommInitRank(nccl_comm *comm, int nranks, struct nccl_unique_id id, int rank);
@@ -170,6 +171,7 @@ static bool describe_child(struct creation *creation, const struct caller *calle
 {
 	if (!parent)
 		return false;
+	creation->parent = atomic_load_explicit(&parent->comm, memory_order_relaxed);
 	int64_t order = atomic_fetch_add(&parent->children, 1);
 	creation->id = mix(mix(parent->creation.id, &order, sizeof(order)), &what, sizeof(what));
 	creation->nranks = creation->rank = -1;
@@ -199,7 +201,6 @@ static void announce_split(struct creation *creation, struct membership *members
 
 	if (!splits)
 		return;
-	creation->parent = comm;
 	creation->awaited = (struct awaited){
 		.id = mix(mix(membership->creation.id, "split", sizeof("split")), &splits, sizeof(splits)),
 		.nranks = parent->nranks,
@@ -234,7 +235,6 @@ static void announce_shrink(struct creation *creation, struct membership *member
 	struct awaited awaited = { .id = creation->id, .nranks = parent->nranks - excluded_count, .rank = parent->rank };
 	for (int i = 0; i < excluded_count; i++)
 		awaited.rank -= excluded[i] < parent->rank;
-	creation->parent = comm;
 	creation->awaited = awaited;
 	awaited_begin(&creation->awaited);
 }
@@ -303,8 +303,11 @@ int ncclCommGetAsyncError(nccl_comm comm, int *state)
 
 	if (asked && result == NCCL_SUCCESS && state)
 		communicator_answered(asked, *state == NCCL_IN_PROGRESS, asked_ns);
-	if (is_on && result == NCCL_SUCCESS && state && *state != NCCL_IN_PROGRESS)
+	if (is_on && result == NCCL_SUCCESS && state && *state != NCCL_IN_PROGRESS) {
 		awaited_answered(comm);
+		if (unborn_answered(comm))
+			membership = membership_find(comm);
+	}
 	if (is_on && membership && result == NCCL_SUCCESS && state && *state == NCCL_SUCCESS)
 		membership_is_made(membership);
 	return result;

@@ -127,6 +127,7 @@ static void fill(struct communicator *found, const struct creation *creation)
 		communicator_count_splits(found);
 	atomic_store_explicit(&found->launches_elsewhere, !creation->blocking, memory_order_relaxed);
 	atomic_store_explicit(&found->launches_here, creation->blocking, memory_order_relaxed);
+	atomic_store_explicit(&found->blocks, creation->blocking, memory_order_relaxed);
 }
 
 /* *found NULL: it is not recorded. False: it is not known yet which one it is, and it may not be entered. */
@@ -270,12 +271,8 @@ static struct membership *free_place(nccl_comm comm)
 	return NULL;
 }
 
-void membership_add(const struct creation *creation)
+void membership_add(const struct creation *creation, nccl_comm comm)
 {
-	nccl_comm comm = *creation->comm;
-
-	if (!comm)
-		return;
 	pthread_mutex_lock(&changing);
 	struct membership *membership = free_place(comm);
 	if (membership) {

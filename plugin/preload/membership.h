@@ -59,8 +59,8 @@ struct communicator *membership_known(const struct membership *membership);
  * it, it is found now. Waits for nothing, and does not call the driver. */
 void membership_is_made(struct membership *membership);
 
-/* NCCL has created the communicator, or will (non-blocking). */
-void membership_add(const struct creation *creation);
+/* NCCL has created the communicator, or will (non-blocking), and this is its handle. */
+void membership_add(const struct creation *creation, nccl_comm comm);
 /* Before NCCL frees it. Returns the communicator that the caller has to end afterwards, because no profiler interface
  * reports its end; else NULL. */
 struct communicator *membership_remove(nccl_comm comm);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugin/operations/call.h"
+#include "plugin/preload/unborn.h"
 
 struct waiting {
 	struct waiting *next;
@@ -19,11 +20,16 @@ static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 /* NCCL has made it, or goes on with it. The handle of a child can be NULL meanwhile: NCCL answers for the parent. */
 static void made(const struct creation *creation, int result)
 {
+	nccl_comm comm = *creation->comm;
+
 	if (result == NCCL_IN_PROGRESS)
-		awaited_goes_on(&creation->awaited, creation->parent ? creation->parent : *creation->comm);
+		awaited_goes_on(&creation->awaited, creation->parent ? creation->parent : comm);
 	else
 		awaited_end(&creation->awaited, true);
-	membership_add(creation);
+	if (comm)
+		membership_add(creation, comm);
+	else if (result == NCCL_IN_PROGRESS)
+		unborn_add(creation);
 }
 
 void pending_add(const struct creation *creation, int result)

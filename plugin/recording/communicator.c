@@ -131,6 +131,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	communicator->abi = from->abi;
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->blocks, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->settled_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);

@@ -38,6 +38,7 @@ struct communicator {
 	uint32_t abi;                    /* of the profiler interface that reports it; 0: only the interposer does */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: NCCL launches on its own threads */
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
+	_Atomic bool blocks;             /* as the interposer knows. Neither this nor launches_elsewhere: it does not know */
 	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to the
 	 * drain (plugin/drain/group_thread.h). 0: never. */
 	_Atomic uint64_t in_progress_ns; /* time at which it had answered that it is still at work for a call */

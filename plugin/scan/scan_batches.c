@@ -311,7 +311,8 @@ void scanner_before_call(struct scanner *scanner)
 	run_at(scanner, SCAN_BEFORE_CALL);
 }
 
-static void drop_all(struct scanner *scanner, enum scan_place place)
+static inline __attribute__((always_inline)) void drop_all(struct scanner *scanner, enum scan_place place,
+							   enum rw_unscannable of_slots, enum rw_unscannable of_nodes)
 {
 	struct scan_batch *next;
 
@@ -320,19 +321,23 @@ static void drop_all(struct scanner *scanner, enum scan_place place)
 		if (batch->place != place)
 			continue;
 		close_batch(batch);
-		drop(scanner, batch, RW_UNSCANNABLE_NONE);
+		drop(scanner, batch, batch->captured ? of_nodes : of_slots);
 	}
 }
 
 void scanner_behind_call(struct scanner *scanner, bool failed)
 {
-	if (!scanner_batches)
-		return;
 	/* A call that NCCL refused has no result. Where NCCL ran before our scans were launched, the inputs are overwritten. */
-	drop_all(scanner, SCAN_BEFORE_CALL);
+	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_NONE, RW_UNSCANNABLE_NONE);
 	if (failed)
-		drop_all(scanner, SCAN_BEHIND_CALL);
+		drop_all(scanner, SCAN_BEHIND_CALL, RW_UNSCANNABLE_NONE, RW_UNSCANNABLE_NONE);
 	run_at(scanner, SCAN_BEHIND_CALL);
+}
+
+__attribute__((cold)) void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs)
+{
+	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_CALLBACK, RW_UNSCANNABLE_CALLBACK);
+	drop_all(scanner, SCAN_BEHIND_CALL, of_outputs, RW_UNSCANNABLE_CALLBACK);
 }
 
 /* Most plans have one batch, whose launch is inlined here. Nodes of graphs are around calls, never behind a plan. */

@@ -182,6 +182,9 @@ scanner_add_pair(struct scanner *scanner, struct scan_device *device, struct rw_
 void scanner_before_call(struct scanner *scanner);
 /* failed: NCCL refused the call and has launched nothing. */
 void scanner_behind_call(struct scanner *scanner, bool failed);
+/* What this thread's calls still wait for is not scanned around them: outputs for this reason, or somebody else scans
+ * them; inputs that no wrapper has been in time for, and nodes, for the reason that the launch was not seen. */
+void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs);
 /* The thread has batches. */
 void scanner_behind_plan(struct scanner *scanner);
 

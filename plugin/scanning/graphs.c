@@ -50,7 +50,7 @@ static void add_nodes(const struct recording *recording, const struct communicat
 	if (buffers->out.elements && recording->config.scan != CONFIG_SCAN_INPUT)
 		out.parts[out.count++] = (struct scan_part){ buffers->out, RW_OWNER_SCAN_OUT };
 	scanner_add(&scanning.scanner, &in);
-	if (!communicator->launches_elsewhere)
+	if (communicator->blocks)
 		scanner_add(&scanning.scanner, &out);
 	else if (out.count)
 		scanner_refuse(&scanning.scanner, NULL, RW_UNSCANNABLE_CALLBACK);

@@ -212,7 +212,7 @@ void scanning_call(struct recording *recording, struct communicator *communicato
 	if (wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
 		want(&behind, &buffers.out, RW_OWNER_SCAN_OUT);
 	scanner_add(&scanning.scanner, &before);
-	if (!communicator->launches_elsewhere)
+	if (communicator->blocks)
 		scanner_add(&scanning.scanner, &behind);
 	else if (behind.count && communicator->abi < 5)
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
@@ -227,7 +227,7 @@ void scanning_unannounced_call(struct recording *recording, struct communicator 
 
 	if (!slot || scanning.only_before || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
 		return;
-	if (communicator->launches_elsewhere) {
+	if (!communicator->blocks) {
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 		return;
 	}
@@ -250,6 +250,25 @@ void scanning_before_call(void)
 void scanning_behind_call(bool failed)
 {
 	scanner_behind_call(&scanning.scanner, failed);
+}
+
+void scanning_not_launched(bool plans_are_told)
+{
+	scanner_forget_calls(&scanning.scanner, plans_are_told ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanning_untold(struct recording *recording, struct rw_operation *slot)
+{
+	struct communicator *communicator = &recording->communicators[slot->comm];
+	uint32_t known = atomic_load_explicit(&slot->known, memory_order_relaxed);
+	struct scan_buffers buffers;
+
+	if (!may_scan(communicator) || !(known & RW_KNOWN_CALL) || known & RW_KNOWN_SCAN_OUT ||
+	    atomic_load_explicit(&slot->owner, memory_order_relaxed) & RW_OWNER_SCAN_OUT ||
+	    atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_UNSCANNABLE)
+		return;
+	if (buffers_of(recording, communicator, slot, &buffers) && wants(recording, &buffers.out, CONFIG_SCAN_INPUT))
+		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 }
 
 static void want_queried(struct scan_request *request, const struct scan_buffer *buffer, uint32_t owner, uint32_t memory,
@@ -335,8 +354,7 @@ void scanning_task(struct recording *recording, struct communicator *communicato
 	bool seen_at_call = atomic_load_explicit(&slot->known, memory_order_relaxed) & RW_KNOWN_CALL;
 	uint32_t memory = SCAN_MEMORY_NOT_QUERIED;
 
-	if (!scanner_is_on(&scanning.scanner) || (seen_at_call && !communicator->launches_elsewhere) || communicator->abi < 5 ||
-	    scanning.only_before)
+	if (!scanner_is_on(&scanning.scanner) || communicator->abi < 5 || scanning.only_before)
 		return;
 	/* Collectives that are left out are flagged and counted since their call. */
 	if (atomic_load_explicit(&slot->flags, memory_order_relaxed) & RW_FLAG_SAMPLED_OUT)

@@ -6,8 +6,9 @@
  *    stream; in a group, around the outermost end;
  *  - of all others, at the stop of NCCL's plan on the plan's stream: the output, and the input where the operation has
  *    left it as it was;
- *  - a communicator that does not block launches after the call has returned: its inputs at the call, its outputs at
- *    the plan.
+ *  - only where it is known that the launch lies before the return is an output scanned behind the call: a communicator
+ *    that does not block launches later, and so may one that the interposer does not know. Inputs at the call, outputs
+ *    at the plan.
  *
  * Under graph capture the interposer's scans become nodes of the graph, before and after the call; without it there are
  * none. Not on a driver's callback thread.
@@ -58,13 +59,19 @@ static inline bool scanning_has_batches(void)
 /* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. */
 void scanning_before_call(void);
 void scanning_behind_call(bool failed);
+/* In place of the latter: NCCL launches the calls of this thread where no wrapper of ours is around it, or it is not
+ * known that it has. Their outputs are left to the plan where NCCL tells of plans. */
+void scanning_not_launched(bool plans_are_told);
 /* NCCL has reported the plan's last task. */
 void scanning_behind_plan(void);
 
-/* The operation's task, its slot filled but for its end; its communicator is scanned. stream: of its launch; NULL: it was
- * launched on another thread. */
+/* The operation's task, its slot filled but for its end; its communicator is scanned, and its output not behind the call.
+ * stream: of its launch; NULL: it was launched on another thread. */
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
 		   uint64_t ticket, const uint64_t *stream);
+
+/* The plugin's thread: the task of this operation does not come, so nobody scans its output. */
+void scanning_untold(struct recording *recording, struct rw_operation *slot);
 
 /* The plugin's thread, at each poll: results into the box, the budget, what a NaN leads to. Returns whether results are
  * still to come. */

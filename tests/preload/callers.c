@@ -2,8 +2,8 @@
 /*
  * Which NCCL a call reaches with the interposer in front: the one that it would have reached without it.
  *   callers SCENARIO (with the library preloaded, as the loader does it)
- * FAKES: folder with libfake_{first,second,bare,named}.so, of which the last has NCCL's SONAME, and with
- * libuser_{first,second,bare,none}.so, which call them.
+ * FAKES: folder with libfake_{first,second,bare,named}.so, of which the last has NCCL's SONAME, with
+ * libuser_{first,second,bare,none}.so, which call them, and with libuser_whole.so, which is both.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FIRST = 101, SECOND = 102, BARE = 103, NAMED = 104, SYSTEM_ERROR = 2, CALLS = 100000 };
+enum { FIRST = 101, SECOND = 102, BARE = 103, NAMED = 104, WHOLE = 105, SYSTEM_ERROR = 2, CALLS = 100000 };
 
 typedef int ask(void);
 typedef int all_reduce(const void *, void *, size_t, int, int, void *, void *);
@@ -229,6 +229,36 @@ static void threads(void)
 		pthread_join(handles[i], NULL);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+	char bytes[65536];
+	FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+
+	CHECK(in && out);
+	for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
+		CHECK(fwrite(bytes, 1, size, out) == size);
+	CHECK(!ferror(in) && fclose(in) == 0 && fclose(out) == 0);
+}
+
+/* More kinds of NCCL than anybody has: each file that is opened is another one, with code that calls it. */
+static void many(void)
+{
+	enum { KINDS = 40 };
+	char directory[] = "/tmp/callers-XXXXXX", path[64];
+
+	CHECK(mkdtemp(directory));
+	for (int i = 0; i < KINDS; i++) {
+		snprintf(path, sizeof(path), "%s/%d.so", directory, i);
+		copy_file(FAKES "/libuser_whole.so", path);
+		void *user = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+		unlink(path);
+		for (int again = 0; user && again < 2; again++)
+			CHECK(call(user, "call_all_reduce") == WHOLE);
+		CHECK(user);
+	}
+	CHECK(rmdir(directory) == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -236,6 +266,7 @@ static const struct {
 	{ "two", two },         { "bare", bare },       { "unlinked", unlinked }, { "global", global },
 	{ "pointer", pointer }, { "probe", probe },     { "missing", missing },   { "reopened", reopened },
 	{ "jumped", jumped },   { "threads", threads }, { "unloaded", unloaded },
+	{ "many", many },
 };
 
 int main(int argc, char **argv)

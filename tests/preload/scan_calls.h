@@ -35,6 +35,8 @@ int scan_version(void);
 /* Device memory of the current context, which the stand-in lets the program touch. Of a caller that has windows: one.
  */
 void *scan_room(const struct scan_caller *caller, size_t bytes);
+/* From now on inputs hold numbers, and outputs NaN before their operation. */
+void scan_use_numbers(void);
 /* Any bits, every NaN and infinity among them. */
 void scan_fill(void *bytes, uint64_t elements, uint8_t dtype);
 

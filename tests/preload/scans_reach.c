@@ -165,17 +165,27 @@ static void group_launches(struct job *job)
 	CHECK(header.scan_launches == 0);
 }
 
+/* 2.27 tells neither of a symmetric kernel's call nor of its launch, which could lie behind the end of a group that the
+ * interposer does not see. */
+static void call_one(const struct scan_caller *caller, uint8_t function, uint8_t type, bool in_place)
+{
+	struct expected *expected = scan_call(caller, function, type, in_place);
+
+	if (caller->windows && scan_version() < 22800)
+		expected->out_lost = RW_UNSCANNABLE_CALLBACK;
+}
+
 static void call_each(const struct scan_caller *caller, const uint8_t *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (int in_place = 0; in_place < 2; in_place++) {
 			/* NCCL has none in place for it. */
-			scan_call(caller, list[i], types[i % 3], in_place && list[i] != RW_FUNCTION_ALL_TO_ALL);
+			call_one(caller, list[i], types[i % 3], in_place && list[i] != RW_FUNCTION_ALL_TO_ALL);
 			finish(caller);
 		}
 	NCCL(ncclGroupStart());
 	for (size_t i = 0; i < count; i++)
-		scan_call(caller, list[i], types[i % 3], false);
+		call_one(caller, list[i], types[i % 3], false);
 	NCCL(ncclGroupEnd());
 	finish(caller);
 }
@@ -248,14 +258,17 @@ static void nonblocking(struct job *job)
 	ncclComm_t comm = make(job, 1, 0, NCCL_CONFIG_UNDEF_INT);
 	struct scan_caller caller = caller_of(job, comm);
 	bool told = scan_version() >= 22800, untold = scan_version() >= 22902; /* of Broadcast */
+	bool is_alone = !scan_is_interposed(); /* the plugin, which knows no buffer of a Broadcast */
 
 	for (int round = 0; round < ROUNDS; round++) {
 		for (size_t f = 0; f < sizeof(functions); f++) {
 			struct expected *expected = scan_call(&caller, functions[f], types[round % 3], round % 2);
 
-			if (functions[f] == RW_FUNCTION_BROADCAST && untold)
+			bool seen = told && !(functions[f] == RW_FUNCTION_BROADCAST && untold);
+
+			if (!seen && is_alone)
 				expected->out_elements = 0;
-			expected->out_lost = told || !expected->out_elements ? 0 : RW_UNSCANNABLE_CALLBACK;
+			expected->out_lost = seen || !expected->out_elements ? 0 : RW_UNSCANNABLE_CALLBACK;
 			NCCL(settle(comm));
 		}
 		finish(&caller);

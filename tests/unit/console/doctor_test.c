@@ -240,6 +240,32 @@ Test(doctor, watchdog_is_read_from_the_commands_arguments)
 	cr_expect(strstr(result.text, "60 s"), "%s", result.text);
 }
 
+static struct check_result interposer_of(const char **environment, uint32_t version)
+{
+	struct check_context context = context_of(environment, "");
+	struct check_result result = { 0 };
+
+	context.nccl_version = version;
+	interposer_check.run(&context, &result);
+	return result;
+}
+
+Test(doctor, names_the_functions_that_a_preloaded_interposer_seems_to_add_to_an_old_NCCL)
+{
+	const char *nothing[] = { NULL }, *off[] = { "RANKWATCH_PRELOAD", "0", NULL };
+	struct check_result result = interposer_of(nothing, 22703);
+
+	cr_expect_eq(result.verdict, VERDICT_OK);
+	cr_expect(strstr(result.text, "this NCCL lacks ncclAlltoAll, ncclGather, ncclScatter"), "%s", result.text);
+	cr_expect_null(strstr(result.text, "ncclCommShrink"));
+	cr_expect(strstr(result.advice, "--no-preload"));
+	cr_expect(strstr(interposer_of(nothing, 22105).text, "ncclGroupSimulateEnd"));
+	cr_expect_null(strstr(interposer_of(nothing, 22809).text, "lacks"));
+	cr_expect_str_empty(interposer_of(nothing, 22809).advice);
+	cr_expect_null(strstr(interposer_of(nothing, 0).text, "lacks"));
+	cr_expect_null(strstr(interposer_of(off, 22703).text, "lacks"));
+}
+
 static struct check_result defects_of(uint32_t version)
 {
 	struct check_context context = { .root = "", .nccl_version = version };

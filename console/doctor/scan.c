@@ -81,13 +81,17 @@ static void say_compiling(const struct check_context *context, struct check_resu
 	char *end = result->text + length;
 
 	if (is(context, "CUDA_CACHE_DISABLE", "1")) {
-		snprintf(end, room, "; the driver compiles the kernel in each process, some 0.2 s, and keeps it nowhere: CUDA_CACHE_DISABLE=1");
+		snprintf(end, room,
+			 "; the driver compiles the kernel in each process, some 0.2 s, and keeps it nowhere: "
+			 "CUDA_CACHE_DISABLE=1");
 		return;
 	}
-	snprintf(end, room, "; the driver compiles the kernel in each process, some 0.2 s, and keeps it in %s%s", path ? path : home ? home : "",
-		 path ? "" : "/.nv/ComputeCache");
-	check_advise(result, "a driver of CUDA 13 (580) takes machine code for most GPUs; else, where all ranks share that directory, let "
-			     "CUDA_CACHE_PATH name one on each host's own disk");
+	if (!home)
+		home = "";
+	snprintf(end, room, "; the driver compiles the kernel in each process, some 0.2 s, and keeps it in %s%s",
+		 path ? path : home, path ? "" : "/.nv/ComputeCache");
+	check_advise(result, "a driver of CUDA 13 (580) takes machine code for most GPUs; else, where all ranks share that "
+			     "directory, let CUDA_CACHE_PATH name one on each host's own disk");
 }
 
 static void scan_run(struct check_context *context, struct check_result *result)

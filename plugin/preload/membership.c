@@ -294,8 +294,8 @@ void membership_add(const struct creation *creation)
 		membership_communicator(membership);
 }
 
-/* Where a chain ends behind removed entries, no chain goes through them to another one: it ends before them from now on. Else
- * whoever asks for a communicator that is not known would walk through all that ever were. Under `changing`. */
+/* Where a chain ends behind removed entries, no chain goes through them to another one: it ends before them from now
+ * on. Else whoever asks for one that is not known would walk through all that ever were. Under `changing`. */
 static void shorten_chains(const struct membership *last)
 {
 	uint32_t place = (uint32_t)(last - memberships);

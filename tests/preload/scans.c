@@ -344,7 +344,8 @@ static void compiled(struct job *job)
 	setenv("RANKWATCH_QUIET", "0", 1);
 	NCCL(ncclCommInitRank(&job->comm, job->nranks, job_id(job, 0), job->rank));
 	job_header(&header);
-	CHECK(!strcmp(header.scan_state, getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto"));
+	CHECK(!strcmp(header.scan_state,
+		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto"));
 }
 
 static int run_compiled(const char *name, const char *value, const char *told)
@@ -368,9 +369,11 @@ static int run_compiled(const char *name, const char *value, const char *told)
 static int run_ptx(void)
 {
 	static const char *const cases[][3] = {
-		{ "CUDA_CACHE_PATH", "/local/cache", "compiled from PTX in each process, some 0.2 s (the driver keeps it in /local/cache); live" },
+		{ "CUDA_CACHE_PATH", "/local/cache",
+		  "compiled from PTX in each process, some 0.2 s (the driver keeps it in /local/cache); live" },
 		{ "HOME", "/home/u", "(the driver keeps it in /home/u/.nv/ComputeCache); live" },
-		{ "CUDA_CACHE_DISABLE", "1", "compiled from PTX in each process, some 0.2 s (CUDA_CACHE_DISABLE=1); live" },
+		{ "CUDA_CACHE_DISABLE", "1",
+		  "compiled from PTX in each process, some 0.2 s (CUDA_CACHE_DISABLE=1); live" },
 		{ "RANKWATCH_SCAN_PTX", "0", "scan off: cuModuleLoadData failed with CUDA error 209; live" },
 	};
 	int failed = 0;

@@ -28,7 +28,8 @@ static void expect_compiled(const char *version, const char *major, const char *
 	struct check_result result = run(version, major);
 
 	cr_expect_eq(result.verdict, VERDICT_OK, "%s", result.text);
-	cr_expect(strstr(result.text, "compiles the kernel in each process, some 0.2 s"), "%s of %s: %s", major, version, result.text);
+	cr_expect(strstr(result.text, "compiles the kernel in each process, some 0.2 s"), "%s of %s: %s", major,
+		  version, result.text);
 	cr_expect(strstr(result.text, directory), "%s", result.text);
 }
 
@@ -82,7 +83,8 @@ Test(doctor_scan, says_that_a_gpu_older_than_the_kernel_is_not_scanned)
 	struct check_result result = run("13000", "7");
 
 	cr_expect_eq(result.verdict, VERDICT_WARNING);
-	cr_expect(strstr(result.text, "no values are scanned: the kernel needs a GPU of compute capability 8.0"), "%s", result.text);
+	cr_expect(strstr(result.text, "no values are scanned: the kernel needs a GPU of compute capability 8.0"), "%s",
+		  result.text);
 }
 
 Test(doctor_scan, says_nothing_of_a_driver_that_does_not_work)

@@ -7,7 +7,13 @@
 #include "played_nccl.h"
 #include "plugin/preload/membership.h"
 
-enum { COMMUNICATORS = 4096 /* twice as many as the table has places */, LIVING = 200, ROUNDS = 200, SEARCHES = 100, FACTOR = 10 };
+enum {
+	COMMUNICATORS = 4096 /* twice as many as the table has places */,
+	LIVING = 200,
+	ROUNDS = 200,
+	SEARCHES = 100,
+	FACTOR = 10
+};
 
 static _Alignas(16) char memory[COMMUNICATORS][16];
 static void *communicators[COMMUNICATORS];
@@ -53,7 +59,8 @@ Test(membership, of_a_communicator_that_nobody_has_seen_is_sought_no_longer_afte
 		cr_assert_eq(ncclCommDestroy(communicators[i]), 0);
 	}
 	uint64_t at_last = search_for_unknown();
-	cr_expect_lt(at_last, at_first * FACTOR + 10000, "%lu ns, and %lu ns at first", (unsigned long)at_last, (unsigned long)at_first);
+	cr_expect_lt(at_last, at_first * FACTOR + 10000, "%lu ns, and %lu ns at first", (unsigned long)at_last,
+		     (unsigned long)at_first);
 }
 
 /* Chains of the table cross: each that ends shortens one, and none that lives may be lost by that. */

@@ -18,7 +18,7 @@ static const struct scan_image *last_image(void)
 	return image;
 }
 
-/* A fat binary as nvcc writes it: a head, then an entry for each GPU, of its kind (2 machine code), its size and its GPU. */
+/* A fat binary as nvcc writes it: a head, then an entry for each GPU: kind (2 machine code), size and GPU. */
 struct fat_head {
 	uint32_t magic;
 	uint16_t version, head_bytes;

@@ -123,7 +123,7 @@ void library_ask_profiler(const void *argument, void *result, size_t size)
 }
 
 /* CUDA driver API, as far as it is needed to ask. */
-enum { CUDA_64_BIT_STREAM_MEM_OPS = 122 };
+enum { CUDA_64_BIT_STREAM_MEM_OPS = 122, CUDA_COMPUTE_CAPABILITY_MAJOR = 75 };
 typedef int cuda_int(unsigned flags);
 typedef int cuda_count(int *count);
 typedef int cuda_device(int *device, int ordinal);
@@ -162,4 +162,25 @@ void library_ask_gpu(const void *argument, void *result, size_t size)
 		get_name(name, sizeof(name), device);
 	attribute(&able, CUDA_64_BIT_STREAM_MEM_OPS, device);
 	snprintf(answer->text, sizeof(answer->text), "%s%s", able ? "" : "!", name);
+}
+
+void library_ask_generation(const void *argument, void *result, size_t size)
+{
+	struct library_answer *answer = result;
+	void *library = open_library(argument, answer);
+	int device = 0, major = 0, release = 0;
+
+	(void)size;
+	if (!library)
+		return;
+	cuda_int *init = (cuda_int *)dlsym(library, "cuInit");
+	cuda_count *version = (cuda_count *)dlsym(library, "cuDriverGetVersion");
+	cuda_device *get = (cuda_device *)dlsym(library, "cuDeviceGet");
+	cuda_attribute *attribute = (cuda_attribute *)dlsym(library, "cuDeviceGetAttribute");
+
+	if (!init || !version || !get || !attribute || init(0) || version(&release) || get(&device, 0) ||
+	    attribute(&major, CUDA_COMPUTE_CAPABILITY_MAJOR, device))
+		return;
+	answer->value = release;
+	snprintf(answer->text, sizeof(answer->text), "%d", major);
 }

@@ -35,14 +35,14 @@ struct progress_counters {
 	int (*write)(driver_stream, uint64_t, uint64_t, unsigned int);
 };
 
-/* Loads the driver, if the program has not, and makes no call of it. Once per process. `why_not`: the reason why progress is
- * off, or NULL. `state` outlives everything and receives the text for people. */
+/* Loads the driver, if the program has not, and makes no call of it. Once per process. `why_not`: the reason why
+ * progress is off, or NULL. `state` outlives everything and receives the text for people. */
 void progress_open(struct progress *progress, struct rw_gpu_progress *page, size_t size, const char *why_not,
 		   char *state);
 /* After that: off for this reason. */
 void progress_refuse(struct progress *progress, const char *why_not);
-/* Once after that, with a context current: the driver's version, 0 not known, and progress begins where it is wanted. Both
- * call the driver, which can block; callers take turns, also with those of the two below. */
+/* Once after that, with a context current: the driver's version, 0 not known, and progress begins where it is wanted.
+ * Both call the driver, which can block; callers take turns, also with those of the two below. */
 uint32_t progress_driver_version(const struct progress *progress);
 void progress_start(struct progress *progress);
 /* At a communicator's init, its device current; callers take turns. The device behind it; false: the driver does not

@@ -59,6 +59,11 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_GRAPHS", "0|1", "0", "scan inside CUDA graphs, too: adds nodes that stay in them" },
 	  CHOICE,
 	  MEMBER(graphs) },
+	{ { "RANKWATCH_SCAN_PTX", "0|1", "1",
+	    "where the driver takes no machine code of ours, let it compile the scan kernel; 0: nothing is scanned "
+	    "there" },
+	  CHOICE,
+	  MEMBER(scan_ptx) },
 	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are, as in AllGather:float8_e4m3,…" },
 	  TYPES,
 	  MEMBER(uint8_as) },

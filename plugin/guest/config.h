@@ -27,6 +27,7 @@ struct config {
 	uint32_t on_nan;     /* enum config_on_nan */
 	uint32_t budget_ppm; /* of wall time */
 	uint32_t graphs;     /* scan inside CUDA graphs, too */
+	uint32_t scan_ptx;   /* scan also where the driver has to compile the kernel */
 	bool budget_given;   /* by the user: then it holds from the first second */
 	uint8_t uint8_as[RW_FUNCTION_COUNT]; /* enum rw_dtype that uint8 stands for, by function */
 	uint64_t history_bytes; /* 0 = by free space */

@@ -8,10 +8,10 @@
 
 enum { STACK_SIZE = 256 * 1024 /* glibc takes the libraries' static TLS from it */ };
 
-/* A program that gives its thread a real-time class or one processor means that thread, and not ours: there, each of our
- * some 285 wake-ups a second would put off the thread that enqueues the job's operations, or in a real-time class keep it off
- * its processor for as long as we like. Several processors are what the launcher gave the rank, and near to its GPU: those
- * stay. Where a sandbox refuses, the thread runs as it was made. */
+/* A program that gives its thread a real-time class or one processor means that thread, and not ours: there, each of
+ * our some 285 wake-ups a second would put off the thread that enqueues the job's operations, or in a real-time class
+ * keep it off its processor for as long as we like. Several processors are what the launcher gave the rank, and near to
+ * its GPU: those stay. Where a sandbox refuses, the thread runs as it was made. */
 static void be_ordinary(void)
 {
 	const struct sched_param none = { 0 };

@@ -11,10 +11,10 @@
 
 enum { PATIENCE_MS = 1000, PATIENCE_ARGUMENT = 4352 /* bytes of an argument at most */ };
 
-/* Calls work with a copy of the argument on a thread that takes no signals and ends with it. True: it has been done. False: it
- * is not done after PATIENCE_MS; or it is not begun, because earlier work is not done or no thread can be made (RLIMIT_NPROC,
- * pids.max): the caller's thread never does what may not return. While earlier work is held up, this returns at once. Any
- * thread, also in a forked child; one piece of work at a time. */
+/* Calls work with a copy of the argument on a thread that takes no signals and ends with it. True: it has been done.
+ * False: it is not done after PATIENCE_MS; or it is not begun, because earlier work is not done or no thread can be
+ * made (RLIMIT_NPROC, pids.max): the caller's thread never does what may not return. While earlier work is held up,
+ * this returns at once. Any thread, also in a forked child; one piece of work at a time. */
 bool patience_run(void (*work)(const void *argument), const void *argument, size_t size);
 
 #endif

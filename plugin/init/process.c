@@ -101,13 +101,32 @@ static int make_box(struct recording *recording, const struct identity *identity
 	return 0;
 }
 
-static void report_start(const struct box_writer *box)
+/* Each rank's driver compiles the kernel, and keeps it in a directory that ranks may share. As the driver decides. */
+static void describe_compiling(const struct scan_device *device, char *text, size_t room)
+{
+	const char *disabled = getenv("CUDA_CACHE_DISABLE"), *path = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
+
+	*text = '\0';
+	if (!device || !device->image->is_ptx)
+		return;
+	int length = snprintf(text, room, ", its kernel compiled from PTX in each process, some 0.2 s ");
+	text += length;
+	room -= (size_t)length;
+	if (disabled && strcmp(disabled, "1") == 0)
+		snprintf(text, room, "(CUDA_CACHE_DISABLE=1)");
+	else if (path && *path)
+		snprintf(text, room, "(the driver keeps it in %.120s)", path);
+	else
+		snprintf(text, room, "(the driver keeps it in %.100s/.nv/ComputeCache)", home ? home : "");
+}
+
+static void report_start(const struct box_writer *box, const struct scan_device *device)
 {
 	const struct rw_box_header *header = box->header;
 	bool has_place = box->path[0];
 	const char *limited = has_place && header->history_limited ? ", for lack of space" : "";
 	uint32_t nccl = header->nccl_version;
-	char version[64] = "of unknown version";
+	char version[64] = "of unknown version", compiling[240];
 
 	if (nccl >= 10000)
 		snprintf(version, sizeof(version), "%u.%u.%u%s", nccl / 10000, nccl / 100 % 100, nccl % 100,
@@ -116,10 +135,11 @@ static void report_start(const struct box_writer *box)
 
 	if (header->profiler_abi)
 		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
+	describe_compiling(device, compiling, sizeof(compiling));
 	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, "
-		"scan %s; %s",
+		"scan %s%s; %s",
 		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
-		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state,
+		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state, compiling,
 		has_place ? "live: rankwatch findings, afterwards: rankwatch report"
 			  : "no collector and no report will see it");
 }
@@ -233,9 +253,9 @@ void process_open_device(struct recording *recording)
 	done = true;
 	header->cuda_driver_version = progress_driver_version(&recording->progress);
 	progress_start(&recording->progress);
-	scanning_device();
+	const struct scan_device *device = scanning_device();
 	if (header->local_rank <= 0 && !recording->config.quiet)
-		report_start(&recording->box);
+		report_start(&recording->box, device);
 }
 
 struct rw_box_header *process_box(int32_t nranks)

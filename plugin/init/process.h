@@ -7,8 +7,8 @@
 #include "plugin/recording/recording.h"
 
 /* Returns the recording, making it when there is none, or NULL: switched off, no place for a box, or a forked child.
- * The caller holds no lock. Makes no call of the driver, so that no other thread's init waits for one. Not on the path of
- * a collective. */
+ * The caller holds no lock. Makes no call of the driver, so that no other thread's init waits for one. Not on the path
+ * of a collective. */
 struct recording *process_record(const struct communicator_init *communicator);
 /* After that, with the communicator's device current: what the driver is asked for once per process, and then the start
  * line. The driver can block; callers take turns. */

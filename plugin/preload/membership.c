@@ -10,7 +10,7 @@
 
 enum { MEMBERSHIPS = 2 * RW_BOX_COMMS, NOT_KNOWN = -1, SETTLING_POLL_NS = 100000 };
 
-/* Open addressing: a removed entry keeps its place in the chain, and is used again. */
+/* Open addressing: a removed entry keeps its place in the chain, and is used again, or the chain ends before it. */
 static struct membership memberships[MEMBERSHIPS];
 static char removed;                  /* its address stands where one was */
 static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `changing` */
@@ -187,7 +187,7 @@ static bool begin_settling(struct membership *membership, struct unsettled *unse
 	};
 	bool settled = atomic_load_explicit(&membership->settled, memory_order_relaxed);
 	pthread_mutex_unlock(&changing);
-	return !settled && unsettled->comm != (nccl_comm)&removed;
+	return !settled && unsettled->comm && unsettled->comm != (nccl_comm)&removed;
 }
 
 /* False: the membership is another one by now. */
@@ -291,6 +291,24 @@ void membership_add(const struct creation *creation, nccl_comm comm)
 		membership_communicator(membership);
 }
 
+/* Where a chain ends behind removed entries, no chain goes through them to another one: it ends before them from now
+ * on. Else whoever asks for one that is not known would walk through all that ever were. Under `changing`. */
+static void shorten_chains(const struct membership *last)
+{
+	uint32_t place = (uint32_t)(last - memberships);
+
+	if (atomic_load_explicit(&memberships[(place + 1) % MEMBERSHIPS].comm, memory_order_relaxed))
+		return;
+	for (;; place = (place + MEMBERSHIPS - 1) % MEMBERSHIPS) {
+		struct membership *membership = &memberships[place];
+
+		if (atomic_load_explicit(&membership->comm, memory_order_relaxed) != (nccl_comm)&removed ||
+		    !is_free(membership, NULL))
+			return;
+		atomic_store_explicit(&membership->comm, NULL, memory_order_relaxed);
+	}
+}
+
 struct communicator *membership_remove(nccl_comm comm)
 {
 	struct communicator *communicator = NULL;
@@ -300,6 +318,7 @@ struct communicator *membership_remove(nccl_comm comm)
 	if (membership) {
 		communicator = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
 		atomic_store_explicit(&membership->comm, (nccl_comm)&removed, memory_order_relaxed);
+		shorten_chains(membership);
 	}
 	pthread_mutex_unlock(&changing);
 	if (!communicator ||

@@ -1,50 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turns what nvcc makes of scan.cu into C: PTX text with its ISA line lowered, or any file as bytes.
+"""What nvcc makes of scan.cu, for the repository and for C.
 
-embed_image.py ptx INPUT OUTPUT NAME ISA   a header that is kept in the repository, a text NAME (scan_ptx, scan_ptx_90)
-embed_image.py bytes INPUT OUTPUT [NAME]   the header of a build with nvcc, an array NAME (scan_fatbin)
+embed_image.py ptx INPUT OUTPUT ISA      PTX without comments, its ISA line lowered: what the repository keeps
+embed_image.py bytes INPUT OUTPUT NAME   any file as a C array NAME, with a 0 behind it: a header of the build
 """
+import pathlib
 import re
 import sys
 
-PTX_HEAD = """/* SPDX-License-Identifier: MIT */
-/* Made from scan.cu by plugin/scan/regenerate_ptx, do not edit. */
-#ifndef PLUGIN_SCAN_{guard}_H
-#define PLUGIN_SCAN_{guard}_H
-
-#define {guard}_COMPILER "{compiler}"
-
-static const char {name}[] =
-"""
-
-BYTES_HEAD = """#include <stdint.h>
+HEAD = """#include <stdint.h>
 
 static const uint8_t {name}[] __attribute__((aligned(16))) = {{
 """
 
 
-def ptx(text, name, isa):
-    compiler = re.search(r"release [\d.]+, V([\d.]+)", text).group(1)
+def ptx(text, isa):
     text = re.sub(r"(?m)^\.version .*$", f".version {isa}", text)
     lines = (re.sub(r"\s+", " ", line.split("//")[0]).strip() for line in text.splitlines())
-    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines if line)
-    body = "\n".join(f'\t"{line}\\n"' for line in escaped)
-    return PTX_HEAD.format(compiler=compiler, name=name, guard=name.upper()) + body + ";\n\n#endif\n"
+    return "".join(line + "\n" for line in lines if line)
 
 
 def as_bytes(data, name):
     rows = (data[i:i + 24] for i in range(0, len(data), 24))
-    return BYTES_HEAD.format(name=name) + "\n".join("\t" + ",".join(map(str, row)) + "," for row in rows) + "\n};\n"
+    return HEAD.format(name=name) + "\n".join("\t" + ",".join(map(str, row)) + "," for row in rows) + "\n\t0\n};\n"
 
 
 def main():
-    kind, source, target = sys.argv[1:4]
-    name = sys.argv[4] if len(sys.argv) > 4 else "scan_fatbin"
-    with open(source, "rb") as file:
-        data = file.read()
-    with open(target, "w", encoding="ascii") as file:
-        file.write(ptx(data.decode("ascii"), name, sys.argv[5]) if kind == "ptx" else as_bytes(data, name))
+    kind, source, target, word = sys.argv[1:5]
+    data = pathlib.Path(source).read_bytes()
+    pathlib.Path(target).write_text(ptx(data.decode("ascii"), word) if kind == "ptx" else as_bytes(data, word), encoding="ascii")
 
 
 main()

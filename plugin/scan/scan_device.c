@@ -52,8 +52,10 @@ static bool module(struct opening *opening)
 	struct scan_device *device = opening->device;
 
 	opening->error = DRIVER_NO_BINARY_FOR_GPU;
-	for (const struct scan_image *image = opening->images; image->data && opening->error; image++)
+	for (const struct scan_image *image = opening->images; image->data && opening->error; image++) {
 		opening->error = opening->driver->scan.module_load(&device->module, image->data);
+		device->image = image;
+	}
 	if (opening->error)
 		return false;
 	enter(opening, "cuModuleGetFunction");

@@ -3,23 +3,26 @@
 
 #include <stddef.h>
 
-#include "plugin/scan/scan_ptx.h"
-#include "plugin/scan/scan_ptx_90.h"
-
-#ifdef HAVE_SCAN_FATBIN
-#include "scan_fatbin.h" /* made by the build */
-#endif
+/* Made by the build from what is in kept/. */
+#include "scan_fatbin.h"
+#include "scan_ptx_80.h"
+#include "scan_ptx_90.h"
 
 static const struct scan_image images[] = {
-#ifdef HAVE_SCAN_FATBIN
-	{ "machine code", scan_fatbin },
-#endif
-	{ "PTX for sm_90", scan_ptx_90 },
-	{ "PTX", scan_ptx },
-	{ NULL, NULL },
+	{ "machine code", scan_fatbin, false },
+	{ "PTX for sm_90", scan_ptx_90, true },
+	{ "PTX", scan_ptx_80, true },
+	{ NULL, NULL, false },
 };
+
+static const struct scan_image without_ptx[] = { { "machine code", scan_fatbin, false }, { NULL, NULL, false } };
 
 const struct scan_image *scan_images(void)
 {
 	return images;
+}
+
+const struct scan_image *scan_images_without_ptx(void)
+{
+	return without_ptx;
 }

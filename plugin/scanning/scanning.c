@@ -73,12 +73,11 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	atomic_store_explicit(&recording->scan_first, first_ns ? RW_SCAN_FIRST : 0, memory_order_relaxed);
 	atomic_store_explicit(&header->progress_every, 1, memory_order_relaxed);
 	atomic_store_explicit(&recording->small_every, scanning.budget.small_every, memory_order_relaxed);
-	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box, scan_images(),
-		     state, no_scan_because(recording, abi));
+	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box,
+		     config->scan_ptx ? scan_images() : scan_images_without_ptx(), state,
+		     no_scan_because(recording, abi));
 	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
 	scanning.scanner.nodes = recording_is_interposed() && config->graphs;
-	/* So that what this device cannot do is known before the start line is printed. */
-	scanner_device(&scanning.scanner);
 }
 
 struct scan_device *scanning_device(void)

@@ -2,8 +2,8 @@
 /*
  * A job with little address space (RLIMIT_AS, "ulimit -v"): whatever is left when NCCL loads the plugin, init succeeds
  * and the job goes on. The plugin records, or says in one line that it does not and leaves no box behind; and where
- * there is enough, it leaves the job most of it. Standard error is a pipe: to a file, which can hang, it would say nothing
- * where there is no room for a thread.
+ * there is enough, it leaves the job most of it. Standard error is a pipe: to a file, which can hang, it would say
+ * nothing where there is no room for a thread.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -37,7 +37,8 @@ static struct player *take_player(void *comm)
 	for (int i = 0; i < COMMUNICATORS; i++) {
 		void *none = NULL;
 
-		if (__atomic_compare_exchange_n(&communicators[i].comm, &none, comm, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&communicators[i].comm, &none, comm, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
 			return &communicators[i].player;
 	}
 	abort();

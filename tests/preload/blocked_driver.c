@@ -189,7 +189,7 @@ static void play_blocking(const struct trial *trial, struct box_reader *reader, 
 	check_second(reader, 0);
 }
 
-/* What is called on the other communicator is recorded while the driver stands still, without GPU progress and scans. */
+/* Calls on the other communicator are recorded while the driver stands still, without GPU progress and scans. */
 static void play_first(const struct trial *trial, const char *directory)
 {
 	struct box_reader reader;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/preload/scan_calls.h"
@@ -389,6 +390,53 @@ static void one_queue(struct job *job)
 	CHECK(interposed ? header.scan_buffers == ROUNDS : header.scan_launches == 0);
 }
 
+/* The stand-in takes no machine code, as a driver that is older than the nvcc that made it. */
+static void compiled(struct job *job)
+{
+	setenv("RANKWATCH_QUIET", "0", 1);
+	NCCL(ncclCommInitRank(&job->comm, job->nranks, job_id(job, 0), job->rank));
+	job_header(&header);
+	CHECK(!strcmp(header.scan_state,
+		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto"));
+}
+
+static int run_compiled(const char *name, const char *value, const char *told)
+{
+	char log[] = "/dev/shm/scans-test-XXXXXX";
+	int status;
+
+	open_log(log);
+	pid_t child = fork();
+	if (child == 0) {
+		setenv(name, value, 1);
+		exit(job_run(2, false, compiled));
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	bool failed = status || !log_has(log, told);
+	unlink(log);
+	return failed;
+}
+
+/* Whoever starts a job learns that each rank's driver compiles the kernel, and where it keeps it. */
+static int run_ptx(void)
+{
+	static const char *const cases[][3] = {
+		{ "CUDA_CACHE_PATH", "/local/cache",
+		  "compiled from PTX in each process, some 0.2 s (the driver keeps it in /local/cache); live" },
+		{ "HOME", "/home/u", "(the driver keeps it in /home/u/.nv/ComputeCache); live" },
+		{ "CUDA_CACHE_DISABLE", "1",
+		  "compiled from PTX in each process, some 0.2 s (CUDA_CACHE_DISABLE=1); live" },
+		{ "RANKWATCH_SCAN_PTX", "0", "scan off: cuModuleLoadData failed with CUDA error 209; live" },
+	};
+	int failed = 0;
+
+	unsetenv("CUDA_CACHE_PATH");
+	unsetenv("CUDA_CACHE_DISABLE");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		failed |= run_compiled(cases[i][0], cases[i][1], cases[i][2]);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -409,6 +457,8 @@ int main(int argc, char **argv)
 		return run_policy("abort", 2, false);
 	if (argc == 2 && strcmp(argv[1], "wrong") == 0)
 		return run_wrong();
+	if (argc == 2 && strcmp(argv[1], "ptx") == 0)
+		return run_ptx();
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (strcmp(argv[1], scenarios[i].name) == 0)
 			return job_run(scenarios[i].ranks, true, scenarios[i].main);

@@ -521,7 +521,8 @@ static unsigned long bytes_read(void)
 
 static void read_in_part(const struct box_reader *copy, uint64_t part)
 {
-	uint64_t parts_first = copy->header.ring_offset / PACKED_MEMBER + 1, at = (parts_first + part) * PACKED_MEMBER + PACKED_MEMBER / 4;
+	uint64_t parts_first = copy->header.ring_offset / PACKED_MEMBER + 1,
+		 at = (parts_first + part) * PACKED_MEMBER + PACKED_MEMBER / 4;
 	static struct rw_operation operation;
 	enum box_slot state;
 

@@ -23,7 +23,7 @@ int ncclGetVersion(int *version)
 /* As NCCL: nothing is made by a call that fails. Their memory is used again. */
 static int make(void **comm, int nranks, int rank)
 {
-	struct played_communicator *made = &communicators[used++ % COMMUNICATORS];
+	struct played_communicator *made = played_nccl.next ? played_nccl.next : &communicators[used++ % COMMUNICATORS];
 
 	*comm = NULL;
 	if (played_nccl.inside)

@@ -17,6 +17,7 @@ extern struct played_nccl {
 	int result, state; /* of all calls; of ncclCommGetAsyncError */
 	int device;
 	int nranks, rank; /* of children */
+	void *next;       /* where the next communicator lies: 16 bytes; NULL: in NCCL's own memory */
 	void (*init)(void *comm, int nranks, int rank); /* NULL: nobody listens */
 	void (*inside)(void); /* a call that makes a communicator, before it does, and the end of the outermost group */
 	void (*call)(const struct played_call *call);

@@ -162,7 +162,7 @@ static void note(void *argument, const char *call)
 
 static const char *open_device(int *error)
 {
-	static const struct scan_image images[] = { { "an image", "image" }, { NULL, NULL } };
+	static const struct scan_image images[] = { { "an image", "image", false }, { NULL, NULL, false } };
 
 	return scan_device_open(&device, &driver, images, false, note, NULL, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the plugin carries for cuModuleLoadData. That it loads on the stand-in is shown by all tests of scanning. */
 #include <criterion/criterion.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,40 @@ static const struct scan_image *last_image(void)
 	while (image[1].data)
 		image++;
 	return image;
+}
+
+/* A fat binary as nvcc writes it: a head, then an entry for each GPU: kind (2 machine code), size and GPU. */
+struct fat_head {
+	uint32_t magic;
+	uint16_t version, head_bytes;
+	uint64_t bytes;
+};
+
+struct fat_entry {
+	uint16_t kind, version;
+	uint32_t head_bytes;
+	uint64_t bytes;
+	uint32_t unknown[3], architecture;
+};
+
+Test(scan_image, the_first_is_machine_code_of_each_generation_of_gpus_and_no_ptx)
+{
+	static const uint32_t wanted[] = { 80, 86, 89, 90, 100, 103, 120 };
+	const struct fat_head *head = scan_images()->data;
+	const char *at = (const char *)head + head->head_bytes, *end = at + head->bytes;
+	size_t count = 0;
+
+	cr_assert_str_eq(scan_images()->name, "machine code");
+	cr_assert_eq(head->magic, 0xba55ed50);
+	for (; at < end; count++) {
+		const struct fat_entry *entry = (const void *)at;
+
+		cr_assert_lt(count, sizeof(wanted) / sizeof(wanted[0]));
+		cr_expect_eq(entry->kind, 2);
+		cr_expect_eq(entry->architecture, wanted[count]);
+		at += entry->head_bytes + entry->bytes;
+	}
+	cr_expect_eq(count, sizeof(wanted) / sizeof(wanted[0]));
 }
 
 Test(scan_image, the_last_resort_is_ptx_for_every_driver_since_CUDA_11_4)

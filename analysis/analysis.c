@@ -20,6 +20,7 @@
 #include "analysis/pipeline_loss.h"
 #include "analysis/process.h"
 #include "analysis/step_course.h"
+#include "analysis/stuck_calls.h"
 #include "analysis/value_judging.h"
 #include "analysis/version_finding.h"
 #include "analysis/view.h"
@@ -221,7 +222,9 @@ int analysis_set_init(struct analysis *analysis, analysis_process_id id, const s
 	struct process *process = job_process(&analysis->job, id);
 	if (!process || (init->since_ns && (init->nranks < 2 || init->rank < 0 || init->rank >= init->nranks)))
 		return -EINVAL;
-	process->init = *init;
+	bool ends = init->call == RW_INIT_CALL_DESTROY;
+	process->init = ends ? (struct rw_init){ 0 } : *init;
+	process->destroying_since_ns = ends ? init->since_ns : 0;
 	return 0;
 }
 
@@ -298,6 +301,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	inits_tick(analysis, now_ns, !analysis->post_mortem);
+	stuck_calls_tick(analysis, now_ns);
 	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	pair_tick(analysis, now_ns);

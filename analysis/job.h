@@ -88,6 +88,7 @@ struct process {
 	uint64_t created_ns;        /* when its box was made */
 	struct held held;
 	struct rw_init init;   /* the communicator init that it is in; since_ns 0: none */
+	uint64_t destroying_since_ns; /* it is in ncclCommDestroy; 0: it is not */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp from it */
 	uint64_t heartbeat_ns;   /* of its box; 0: none known */

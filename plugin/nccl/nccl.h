@@ -52,6 +52,7 @@ struct nccl_config {
 	X(CommInitAll)                                                                                                 \
 	X(CommSplit)                                                                                                   \
 	X(CommShrink)                                                                                                  \
+	X(CommGrow)                                                                                                    \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
 	X(CommGetAsyncError)                                                                                           \

@@ -165,6 +165,9 @@ NCCL_FUNCTION(ncclResult_t, CommInitRankScalable, ncclComm_t *newcomm, int nrank
 	      ncclUniqueId *commIds, ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommShrink, ncclComm_t comm, int *excludeRanksList, int excludeRanksCount,
 	      ncclComm_t *newcomm, ncclConfig_t *config, int shrinkFlags);
+NCCL_FUNCTION(ncclResult_t, CommGetUniqueId, ncclComm_t comm, ncclUniqueId *uniqueId);
+NCCL_FUNCTION(ncclResult_t, CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank, ncclComm_t *newcomm,
+	      ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommRevoke, ncclComm_t comm, int revokeFlags);
 NCCL_FUNCTION(ncclResult_t, CommFinalize, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommDestroy, ncclComm_t comm);

@@ -78,6 +78,20 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id id, con
 	return 0;
 }
 
+int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint32_t index, const struct rw_gpu_progress *page)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (process && job_was_left(process, index))
+		return 0;
+	if (!process || index >= process->seat_count || !process->seats[index].communicator)
+		return -EINVAL;
+	struct member *member = job_seated(&process->seats[index]);
+	bool waits = page->signalled < page->signal_waits && page->signal_since_ns > member->created_ns;
+	member->signal_since_ns = waits ? page->signal_since_ns : 0;
+	process->waits_for_signals |= page->signal_waits && page->signal_since_ns > member->created_ns;
+	return 0;
+}
+
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id id, const struct rw_box_header *box)
 {
 	struct process *process = job_process(&analysis->job, id);

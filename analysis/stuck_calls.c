@@ -43,6 +43,20 @@ static uint64_t in_grow(const struct sight *sight, const struct process *process
 	return grows && !(gathering && gathering->missing_count) ? process->init.since_ns : 0;
 }
 
+static uint64_t in_wait_signal(const struct sight *sight, const struct process *process)
+{
+	uint64_t first_ns = 0;
+
+	(void)sight;
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct member *member = job_seated(&process->seats[i]);
+		uint64_t since_ns = member && !member->ended ? member->signal_since_ns : 0;
+		if (since_ns && (!first_ns || since_ns < first_ns))
+			first_ns = since_ns;
+	}
+	return first_ns;
+}
+
 static const struct {
 	since *since_ns;
 	struct text_stuck_call text;
@@ -54,6 +68,10 @@ static const struct {
 	  { "ncclCommGrow", "not all ranks have come to it, and only NCCL knows which ranks are to come",
 	    "see that each new rank was started and calls ncclCommGrow with the id of ncclCommGetUniqueId",
 	    "which ranks are to join: the call does not say that on the ranks that wait" } },
+	{ in_wait_signal,
+	  { "ncclWaitSignal", "signals that they wait for have not been sent, or have not arrived",
+	    "look at what the ranks that do not wait there do: whoever sends the signals is not recorded",
+	    "which rank has not sent its signal: no profiler interface tells of one-sided calls" } },
 };
 
 enum { CALLS = sizeof(calls) / sizeof(*calls), SUBJECT = 1 << 28 };
@@ -117,7 +135,8 @@ static bool may_be_due(const struct analysis *analysis)
 	bool any = analysis->stuck_calls_told;
 
 	for (uint32_t i = 0; i < analysis->job.process_count; i++)
-		any |= analysis->job.processes[i]->destroying_since_ns || analysis->job.processes[i]->init.call != RW_INIT_CALL_MAKE;
+		any |= analysis->job.processes[i]->destroying_since_ns || analysis->job.processes[i]->init.call != RW_INIT_CALL_MAKE ||
+		       analysis->job.processes[i]->waits_for_signals;
 	return any;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that do not come back from a call of NCCL in which nobody can be told to be missing: ncclCommDestroy, and ncclCommGrow, whose new ranks
- * only NCCL knows. Who waits there is told, and nobody is named. docs/analysis.md, "Init".
+ * Ranks that wait in a call of NCCL in which nobody can be told to be missing: ncclCommDestroy; ncclCommGrow, whose new ranks only NCCL knows;
+ * and ncclWaitSignal, as nobody records who sends which signal. Who waits there is told, and nobody is named. docs/analysis.md, "Init".
  */
 #ifndef ANALYSIS_STUCK_CALLS_H
 #define ANALYSIS_STUCK_CALLS_H

@@ -311,8 +311,8 @@ void text_stuck_call(struct record *record, const struct text_stuck_call *call)
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32];
 
-	snprintf(record->text, sizeof(record->text), "%s %s not come back from %s for %s", waiting_name(waiting, sizeof(waiting), finding),
-		 finding->late.waiting_count == 1 ? "has" : "have", call->name, duration(waited, sizeof(waited), finding->late.by_ms));
+	snprintf(record->text, sizeof(record->text), "%s %s waited %s in %s", waiting_name(waiting, sizeof(waiting), finding),
+		 finding->late.waiting_count == 1 ? "has" : "have", duration(waited, sizeof(waited), finding->late.by_ms), call->name);
 	record_set_words(record, RW_CAUSE_UNKNOWN, call->because, call->advice);
 	record_add_missing(record, call->missing);
 }

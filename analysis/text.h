@@ -59,7 +59,7 @@ void text_init_circle(struct record *record, const struct text_init_link *links,
 struct text_stuck_call {
 	const char *name, *because, *advice, *missing;
 };
-/* "ranks 0,1 have not come back from ncclCommDestroy for 31 s", its cause, advice, and what remains unknown. */
+/* "ranks 0,1 have waited 31 s in ncclCommDestroy", its cause, advice, and what remains unknown. */
 void text_stuck_call(struct record *record, const struct text_stuck_call *call);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);

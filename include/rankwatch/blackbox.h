@@ -125,7 +125,12 @@ struct rw_communicator {
 struct rw_gpu_progress {
 	RW_ATOMIC(uint64_t) gpu_started;
 	RW_ATOMIC(uint64_t) gpu_done;
-	uint64_t reserved[6];
+	uint64_t reserved[1];
+	/* Waits in ncclWaitSignal, which only the interposer sees: the GPU has passed `signalled` of `signal_waits`. */
+	RW_ATOMIC(uint64_t) signalled;
+	RW_ATOMIC(uint64_t) signal_waits;    /* by the calling thread, like signal_since_ns; continues across owners of the entry */
+	RW_ATOMIC(uint64_t) signal_since_ns; /* since when some wait has been in a stream; 0: not known */
+	uint64_t reserved2[2];
 };
 
 enum rw_sample_kind {

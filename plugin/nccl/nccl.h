@@ -43,6 +43,9 @@ struct nccl_config {
 	X(Scatter)                                                                                                     \
 	X(Send)                                                                                                        \
 	X(Recv)                                                                                                        \
+	X(PutSignal)                                                                                                   \
+	X(Signal)                                                                                                      \
+	X(WaitSignal)                                                                                                  \
 	X(GroupStart)                                                                                                  \
 	X(GroupEnd)                                                                                                    \
 	X(GroupSimulateEnd)                                                                                            \

@@ -3,7 +3,8 @@
  * newer_calls RANKS WHAT: what programs do with newer releases of NCCL. WHAT: uneven, gathers parts of unequal size as PyTorch does, one
  * Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by an AllReduce; grow, a communicator of
  * all but the last rank, which joins it; grow-alone, where that rank stays away.
- * destroy, while the GPU still works on something else, for ever. An ordinary NCCL program.
+ * destroy, while the GPU still works on something else, for ever; signals, sent round a
+ * ring in each step, in which the last rank is late; signals-alone, in which it stays away. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 3000, BROADCASTS = 150 };
+enum { COUNT = 3000, BROADCASTS = 150, STEPS = 40, STEP_US = 20000, LATE_US = 60000 };
 
 /* What the parent and the ranks share. */
 struct board {
@@ -125,6 +126,41 @@ static void grow_alone(struct rank *rank)
 	grow(rank);
 }
 
+/* Sends to the next rank and waits for the one before. */
+static void pass_signal(const struct rank *rank, bool in_group)
+{
+	ncclWaitSignalDesc_t awaited = { .opCnt = 1, .peer = (rank->number + rank->ranks - 1) % rank->ranks };
+
+	if (in_group)
+		NCCL(ncclGroupStart, );
+	NCCL(ncclSignal, (rank->number + 1) % rank->ranks, 0, 0, 0, rank->comm, rank->stream);
+	NCCL(ncclWaitSignal, 1, &awaited, rank->comm, rank->stream);
+	if (in_group)
+		NCCL(ncclGroupEnd, );
+	CU(cuStreamSynchronize, rank->stream);
+}
+
+static void signals(struct rank *rank)
+{
+	for (int i = 0; i < STEPS; i++) {
+		usleep(STEP_US);
+		if (rank->number == rank->ranks - 1)
+			usleep(LATE_US);
+		pass_signal(rank, i % 2);
+		for (int k = 0; k < 4; k++)
+			reduce(rank);
+	}
+}
+
+static void signals_alone(struct rank *rank)
+{
+	for (int i = 0; i < 3; i++)
+		pass_signal(rank, i % 2);
+	if (rank->number == rank->ranks - 1)
+		stay_away(rank);
+	pass_signal(rank, rank->number % 2);
+}
+
 static void work_for_ever(void *argument)
 {
 	(void)argument;
@@ -145,6 +181,8 @@ static const struct {
 	void (*play)(struct rank *rank);
 	bool starts_alone;
 } plays[] = {
+	{ "signals", signals, false },
+	{ "signals-alone", signals_alone, false },
 	{ "destroy", destroy, false },
 	{ "grow", grow, true },
 	{ "grow-alone", grow_alone, true },

@@ -81,7 +81,7 @@ Test(stuck_calls, a_destroy_that_does_not_end_is_told_and_nobody_is_named)
 	pass_time(analysis, 1, 30);
 	cr_expect_eq(told.opened, 0);
 	pass_time(analysis, 31, 35);
-	expect_told("ranks 0,2 have not come back from ncclCommDestroy for ", 2);
+	expect_told("in ncclCommDestroy", 2);
 	for (int rank = 0; rank < RANKS; rank++)
 		cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &(struct rw_init){ 0 }), 0);
 	pass_time(analysis, 36, 40);
@@ -108,7 +108,7 @@ Test(stuck_calls, a_communicator_that_grows_by_ranks_that_nobody_knows)
 	for (int rank = 0; rank < RANKS; rank++)
 		enter(analysis, rank, 7, RW_INIT_CALL_GROW, RANKS + 2);
 	pass_time(analysis, 1, 35);
-	expect_told("ranks 0-2 have not come back from ncclCommGrow for ", 3);
+	expect_told("in ncclCommGrow", 3);
 	analysis_free(analysis);
 }
 

@@ -56,6 +56,7 @@ struct nccl_config {
 	X(CommSplit)                                                                                                   \
 	X(CommShrink)                                                                                                  \
 	X(CommGrow)                                                                                                    \
+	X(CommRevoke)                                                                                                  \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
 	X(CommGetAsyncError)                                                                                           \

@@ -23,6 +23,7 @@ PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_
 				  struct nccl_config *config, int flags);
 PRELOAD_EXPORT int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm,
 				struct nccl_config *config);
+PRELOAD_EXPORT int ncclCommRevoke(nccl_comm comm, int flags);
 PRELOAD_EXPORT int ncclCommDestroy(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommAbort(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommGetAsyncError(nccl_comm comm, int *state);
@@ -303,6 +304,19 @@ static struct communicator *forget(nccl_comm comm)
 {
 	awaited_answered(comm);
 	return membership_remove(comm);
+}
+
+/* What is in flight is stopped, and nothing more can be called on it but what makes others of it and ends it. NCCL tells profilers only when it is
+ * destroyed. */
+int ncclCommRevoke(nccl_comm comm, int flags)
+{
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommRevoke, (nccl_comm, int), membership);
+	int result = real(comm, flags);
+
+	if (preload_is_on() && membership && (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS))
+		end(membership_known(membership));
+	return result;
 }
 
 /* id 0, so that nothing is shown: it is not known which communicator that is. */

@@ -190,6 +190,25 @@ Test(awaited, ranks_of_a_communicator_that_grows_await_each_other_and_new_ones)
 	cr_expect_eq(splits(), 1);
 }
 
+Test(awaited, what_runs_on_a_communicator_ends_when_it_is_revoked)
+{
+	void *child;
+	int excluded = 0;
+
+	begin(6);
+	ncclAllReduce(&world, &world, 1, 7, 0, world, NULL);
+	const struct rw_communicator *entry = &recording_get()->box.communicators[0];
+	cr_assert_eq(entry->ended_ns, 0);
+	played_nccl.result = REFUSED;
+	ncclCommRevoke(world, 0);
+	cr_expect_eq(entry->ended_ns, 0);
+	played_nccl.result = NCCL_SUCCESS;
+	ncclCommRevoke(world, 0);
+	cr_expect_eq(entry->ended_ns, 1000);
+	ncclCommShrink(world, &excluded, 1, &child, NULL, 0);
+	cr_expect_eq(seen.nranks, RANKS - 1, "its ranks are still known");
+}
+
 Test(awaited, a_communicator_that_ends_is_shown_until_the_call_returns)
 {
 	begin(6);

@@ -148,6 +148,12 @@ int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int 
 	return make(comm, nranks, parent ? played_nccl.rank : rank);
 }
 
+int ncclCommRevoke(void *comm, int flags)
+{
+	(void)comm, (void)flags;
+	return played_nccl.result;
+}
+
 static int end(void *comm)
 {
 	if (played_nccl.end)

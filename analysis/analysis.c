@@ -20,6 +20,7 @@
 #include "analysis/pipeline_loss.h"
 #include "analysis/process.h"
 #include "analysis/step_course.h"
+#include "analysis/stuck_calls.h"
 #include "analysis/value_judging.h"
 #include "analysis/version_finding.h"
 #include "analysis/view.h"
@@ -74,6 +75,20 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id id, con
 	if (!process)
 		return -EINVAL;
 	process->scanning = *scanning;
+	return 0;
+}
+
+int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint32_t index, const struct rw_gpu_progress *page)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (process && job_was_left(process, index))
+		return 0;
+	if (!process || index >= process->seat_count || !process->seats[index].communicator)
+		return -EINVAL;
+	struct member *member = job_seated(&process->seats[index]);
+	bool waits = page->signalled < page->signal_waits && page->signal_since_ns > member->created_ns;
+	member->signal_since_ns = waits ? page->signal_since_ns : 0;
+	process->waits_for_signals |= page->signal_waits && page->signal_since_ns > member->created_ns;
 	return 0;
 }
 
@@ -221,7 +236,9 @@ int analysis_set_init(struct analysis *analysis, analysis_process_id id, const s
 	struct process *process = job_process(&analysis->job, id);
 	if (!process || (init->since_ns && (init->nranks < 2 || init->rank < 0 || init->rank >= init->nranks)))
 		return -EINVAL;
-	process->init = *init;
+	bool ends = init->call == RW_INIT_CALL_DESTROY;
+	process->init = ends ? (struct rw_init){ 0 } : *init;
+	process->destroying_since_ns = ends ? init->since_ns : 0;
 	return 0;
 }
 
@@ -298,6 +315,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	inits_tick(analysis, now_ns, !analysis->post_mortem);
+	stuck_calls_tick(analysis, now_ns);
 	held_tick(analysis, now_ns);
 	desync_tick(analysis, now_ns);
 	pair_tick(analysis, now_ns);

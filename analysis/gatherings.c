@@ -49,7 +49,7 @@ static struct comer comer_of(const struct process *process, uint32_t index)
 {
 	struct comer comer = { .id = process->init.id, .since_ns = process->init.since_ns, .rank = process->init.rank, .size = process->init.nranks,
 			       .world_rank = process->world_rank, .world_size = process->world_size, .index = index,
-			       .split = process->init.parent != 0 };
+			       .split = process->init.parent != 0, .call = process->init.call };
 	const struct member *member = gatherings_parent(process, &comer.parent);
 
 	comer.unclear = comer.split && !member;
@@ -80,7 +80,7 @@ static bool is_consistent(const struct comer *comers, uint32_t count, const int3
 	for (uint32_t i = 1; i < count; i++)
 		if (comers[i].rank == comers[i - 1].rank || present[i] == present[i - 1] ||
 		    comers[i].size != comers[0].size || comers[i].world_size != comers[0].world_size ||
-		    comers[i].split != comers[0].split || comers[i].parent != comers[0].parent)
+		    comers[i].call != comers[0].call || comers[i].split != comers[0].split || comers[i].parent != comers[0].parent)
 			return false;
 	return !comers[0].unclear;
 }
@@ -250,15 +250,20 @@ static bool gather(struct gathering *gathering, const struct comer *comers, uint
 			gathering->since_ns = comers[i].since_ns;
 	}
 	sort_i32(present, count);
-	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present))
+	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present) || comers->call == RW_INIT_CALL_JOIN)
 		return false;
 	gathering->early = (uint32_t)gathering->size - count > count;
+	gathering->call = comers->call;
 	gathering->split = comers->split;
 	gathering->parent = comers->parent;
 	gathering->certain = gathering->parent || gathering->size == comers->world_size;
 	if (gathering->parent)
 		return add_rest_of_parent(gathering, comers, missing, &gathering->missing_count);
-	gathering->missing_count = gathering->certain ? add_rest_of_world(gathering, missing) : add_by_order(gathering, comers, missing);
+	/* Whom a communicator grows by is known where it grows to the whole world. */
+	if (gathering->certain)
+		gathering->missing_count = add_rest_of_world(gathering, missing);
+	else if (gathering->call != RW_INIT_CALL_GROW)
+		gathering->missing_count = add_by_order(gathering, comers, missing);
 	return true;
 }
 

@@ -18,6 +18,7 @@ struct comer {
 	int32_t rank, size; /* its rank in the communicator, and how many that has */
 	int32_t world_rank, world_size;
 	uint32_t index; /* the caller's, for the one that came first */
+	uint32_t call; /* enum rw_init_call */
 	bool split, unclear; /* unclear: of a split, whose parent is to be known and is not */
 	const struct communicator *parent; /* of a split, where it is known … */
 	uint64_t splits;                   /* … and how many the rank has been through: struct member */
@@ -27,6 +28,7 @@ struct comer {
 struct gathering {
 	uint64_t id, begun_ns, since_ns; /* when the first and when the last of them had come */
 	int32_t size;
+	uint32_t call; /* enum rw_init_call */
 	bool split;
 	const struct communicator *parent; /* of a split, where it is known; else NULL */
 	bool certain; /* who the others are is not inferred: the whole world's, or those of the parent */

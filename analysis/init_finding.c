@@ -59,7 +59,7 @@ static void set_times(struct rw_finding *finding, uint64_t since_ns, uint64_t no
 
 static const char *call_name(const struct gathering *gathering)
 {
-	return gathering->split ? "ncclCommSplit" : "ncclCommInitRank";
+	return gathering->call == RW_INIT_CALL_GROW ? "ncclCommGrow" : gathering->split ? "ncclCommSplit" : "ncclCommInitRank";
 }
 
 int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns)

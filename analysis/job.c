@@ -278,6 +278,8 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 
 bool job_hides_replays(const struct process *process)
 {
+	if (process->waits_for_signals)
+		return true;
 	for (uint32_t i = 0; i < process->seat_count && process->captures; i++) {
 		const struct member *member = job_seated(&process->seats[i]);
 		if (member && job_untimed_calls(member))

@@ -88,6 +88,7 @@ struct process {
 	uint64_t created_ns;        /* when its box was made */
 	struct held held;
 	struct rw_init init;   /* the communicator init that it is in; since_ns 0: none */
+	uint64_t destroying_since_ns; /* it is in ncclCommDestroy; 0: it is not */
 	uint64_t first_ns;       /* enqueue of the first operation seen; 0 = its very first operation was seen */
 	uint64_t last_ns;        /* last time stamp from it */
 	uint64_t heartbeat_ns;   /* of its box; 0: none known */
@@ -107,6 +108,7 @@ struct process {
 	struct trace *timed;   /* replays with times by ticket % JOB_TRACE; NULL: none yet … */
 	uint64_t newest_timed; /* … and the highest of these tickets */
 	bool captures;         /* it has captured a call */
+	bool waits_for_signals; /* it has called ncclWaitSignal: waits that are no operations */
 	uint64_t replay_count;
 	struct steps steps;
 	struct dispute dispute; /* analysis/numbering.h */
@@ -145,6 +147,7 @@ struct member {
 	bool ended;
 	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/account.h */
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
+	uint64_t signal_since_ns; /* its GPU has waited in ncclWaitSignal since then; 0: it does not, or nobody sees it */
 	uint64_t captured; /* calls … */
 	uint64_t timed;    /* … of which every replay is recorded with the times of its kernel, at most as many */
 	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
@@ -209,7 +212,7 @@ static inline uint64_t job_untimed_calls(const struct member *member)
 {
 	return member->captured - member->timed;
 }
-/* Has the process captured calls whose replays have no times? Then what it did between its operations is not known. */
+/* Has the process captured calls whose replays have no times, or waited for signals? Then what it did between its operations is not known. */
 bool job_hides_replays(const struct process *process);
 /* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for certain only
  * when it has as many ranks as the launcher's world, each in a process with one device. */

@@ -56,6 +56,7 @@ struct analysis {
 	struct drifts drifts;
 	struct versions_watch versions;
 	struct inits inits;
+	uint32_t stuck_calls_told; /* analysis/stuck_calls.h: a bit for each of its calls */
 	struct losses losses;
 	struct findings findings;
 };

@@ -307,6 +307,17 @@ void text_init_circle(struct record *record, const struct text_init_link *links,
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
+void text_stuck_call(struct record *record, const struct text_stuck_call *call)
+{
+	const struct rw_finding *finding = &record->finding;
+	char waiting[128], waited[32];
+
+	snprintf(record->text, sizeof(record->text), "%s %s waited %s in %s", waiting_name(waiting, sizeof(waiting), finding),
+		 finding->late.waiting_count == 1 ? "has" : "have", duration(waited, sizeof(waited), finding->late.by_ms), call->name);
+	record_set_words(record, RW_CAUSE_UNKNOWN, call->because, call->advice);
+	record_add_missing(record, call->missing);
+}
+
 void text_gone(struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;

@@ -55,6 +55,12 @@ struct text_init_link {
 };
 /* The same of such a circle. split: some of these calls split a communicator. */
 void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split);
+/* A call of NCCL from which ranks do not come back, where nobody can be told to be missing. */
+struct text_stuck_call {
+	const char *name, *because, *advice, *missing;
+};
+/* "ranks 0,1 have waited 31 s in ncclCommDestroy", its cause, advice, and what remains unknown. */
+void text_stuck_call(struct record *record, const struct text_stuck_call *call);
 /* "rank 3 was killed by signal 9: ranks 0-2,4-7 wait for it in AllGather #118 on ~fsdp" */
 void text_gone(struct record *record);
 /* "rank 3 was killed by signal 11, 62 ms before ranks 0-2,4-7 ended" */

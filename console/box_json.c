@@ -47,7 +47,7 @@ static const char *const known_names[] = { "ident", "api",   "launch",  "task", 
 static const char *const flag_names[] = { "in_place",    "captured",      "untracked",    "sampled_out",
 					  "unscannable", "host_callback", "peer_unknown", "aborted" };
 const char *const box_json_untracked_names[RW_UNTRACKED_COUNT] = { NULL,      "no_task",  "broadcast",
-								   "expired", "finalize", "captured" };
+								   "expired", "finalize", "captured", "one_sided" };
 
 const char *const box_json_unscannable_names[RW_UNSCANNABLE_COUNT] = {
 	NULL, "overwritten", "callback", "capture", "context", "memory", "shape", "behind", "error"

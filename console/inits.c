@@ -67,6 +67,19 @@ static int by_rank(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
+static const char *call_name(const struct rw_init *init)
+{
+	switch (init->call) {
+	case RW_INIT_CALL_GROW:
+	case RW_INIT_CALL_JOIN:
+		return "ncclCommGrow";
+	case RW_INIT_CALL_DESTROY:
+		return "ncclCommDestroy";
+	default:
+		return init->parent ? "ncclCommSplit" : "ncclCommInitRank";
+	}
+}
+
 /* One that ended in it, while the others live and wait, is missing. */
 static void print_waiting(FILE *out, const struct replay *replay, const struct rw_init *init)
 {
@@ -82,7 +95,7 @@ static void print_waiting(FILE *out, const struct replay *replay, const struct r
 	}
 	if (count)
 		qsort(waiting, count, sizeof(*waiting), by_rank);
-	fprintf(out, "  %s of %d ranks: %zu seen in it\n", init->parent ? "ncclCommSplit" : "ncclCommInitRank", init->nranks, come);
+	fprintf(out, "  %s of %d ranks: %zu seen in it\n", call_name(init), init->nranks, come);
 	if (count)
 		print_ranks(out, "joined", waiting, count);
 	if (named && named + come == (size_t)init->nranks)
@@ -94,8 +107,10 @@ bool inits_any(const struct replay *replay)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < replay->count; i++)
-		any |= replay_header(&replay->processes[i])->init.since_ns != 0;
+	for (size_t i = 0; i < replay->count; i++) {
+		const struct rw_init *init = &replay_header(&replay->processes[i])->init;
+		any |= init->since_ns && init->call != RW_INIT_CALL_DESTROY;
+	}
 	return any;
 }
 

@@ -202,14 +202,19 @@ static int pass_communicators(struct feed *feed)
 	return 0;
 }
 
+static void pass_page(struct feed *feed, uint32_t index, const struct rw_gpu_progress *page, uint64_t now_ns)
+{
+	feed_account(feed, analysis_add_progress(feed->analysis, feed->id, index, page->gpu_started, page->gpu_done, now_ns));
+	if (page->signal_waits && feed_is_due(feed, page->signal_since_ns))
+		feed_account(feed, analysis_set_signals(feed->analysis, feed->id, index, page));
+}
+
 /* feed->progress, of the communicators that were passed on. */
 static void pass_progress(struct feed *feed, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < feed->reader.header.comms_used; i++)
 		if (feed->communicators[i].created_ns)
-			feed_account(feed, analysis_add_progress(feed->analysis, feed->id, i,
-								 feed->progress[i].gpu_started,
-								 feed->progress[i].gpu_done, now_ns));
+			pass_page(feed, i, &feed->progress[i], now_ns);
 }
 
 int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns)

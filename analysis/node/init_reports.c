@@ -36,7 +36,8 @@ static void tell_init(const struct job *job, const struct process *process, stru
 	const struct communicator *parent = NULL;
 	const struct member *member = gatherings_parent(process, &parent);
 
-	if (!since_ns || now_ns < since_ns + STANDING_AFTER_NS || process->world_rank < 0 || process->world_size < process->init.nranks ||
+	/* A growing communicator's new ranks do not come under its id: who hears of one without the other would miss them. */
+	if (process->init.call != RW_INIT_CALL_MAKE || !since_ns || now_ns < since_ns + STANDING_AFTER_NS || process->world_rank < 0 || process->world_size < process->init.nranks ||
 	    is_claimed_twice(job, process))
 		return;
 	/* Who hears of a split can tell who has been through it only if it is known which one it is. */

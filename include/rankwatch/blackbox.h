@@ -129,7 +129,12 @@ struct rw_communicator {
 struct rw_gpu_progress {
 	RW_ATOMIC(uint64_t) gpu_started;
 	RW_ATOMIC(uint64_t) gpu_done;
-	uint64_t reserved[6];
+	uint64_t reserved[1];
+	/* Waits in ncclWaitSignal, which only the interposer sees: the GPU has passed `signalled` of `signal_waits`. */
+	RW_ATOMIC(uint64_t) signalled;
+	RW_ATOMIC(uint64_t) signal_waits;    /* by the calling thread, like signal_since_ns; continues across owners of the entry */
+	RW_ATOMIC(uint64_t) signal_since_ns; /* since when some wait has been in a stream; 0: not known */
+	uint64_t reserved2[2];
 };
 
 enum rw_sample_kind {
@@ -205,7 +210,14 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
-/* The call that makes a communicator, in which this process may wait for other ranks. The struct is complete when since_ns is
+enum rw_init_call {
+	RW_INIT_CALL_MAKE = 0,	  /* makes a communicator of ids, or of another one (split, shrink), as in earlier boxes */
+	RW_INIT_CALL_GROW = 1,	  /* ncclCommGrow on a rank of the communicator that grows; nranks is the number afterwards */
+	RW_INIT_CALL_JOIN = 2,	  /* ncclCommGrow on a new rank, which knows nothing of the others by which they could be told */
+	RW_INIT_CALL_DESTROY = 3, /* ncclCommDestroy: what awaits whom is NCCL's affair */
+};
+
+/* The call that makes a communicator, or ends it, in which this process may wait for other ranks. The struct is complete when since_ns is
  * not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all ranks of the communicator that it splits. */
 struct rw_init {
 	uint64_t parent;	      /* of a split: the parent's rw_communicator.id; 0: of no split, as in earlier boxes */
@@ -213,6 +225,8 @@ struct rw_init {
 	uint64_t id;		      /* equal on all ranks that are awaited; not NCCL's own number */
 	int32_t nranks;		      /* how many ranks are awaited, this one included … */
 	int32_t rank;		      /* … and its place among them: of a split, those of the parent */
+	uint32_t call;		      /* enum rw_init_call */
+	uint32_t reserved;
 };
 
 enum rw_box_end {

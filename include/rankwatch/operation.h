@@ -161,6 +161,7 @@ enum rw_untracked {
 	RW_UNTRACKED_EXPIRED = 3,   /* pending for too long while more than 1/4 of the ring was pending */
 	RW_UNTRACKED_FINALIZE = 4,  /* the communicator ended first */
 	RW_UNTRACKED_CAPTURED = 5,  /* counted only: a captured call gets no slot; its replays that are scanned get one each */
+	RW_UNTRACKED_ONE_SIDED = 6, /* counted only: ncclPutSignal, ncclSignal, ncclWaitSignal, of which no profiler interface tells */
 	RW_UNTRACKED_COUNT = 8,
 };
 

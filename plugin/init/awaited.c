@@ -23,8 +23,11 @@ static void count_split(const struct awaited *awaited)
 
 static void show(const struct awaited *awaited)
 {
-	/* A thread that waits for NCCL keeps its place. What only goes on gives way: nobody may ever ask for it. */
-	if (shown.id && !atomic_load_explicit(&asks, memory_order_relaxed))
+	bool ends = awaited->call == RW_INIT_CALL_DESTROY;
+
+	/* A thread that waits for NCCL keeps its place. What only goes on gives way: nobody may ever ask for it. The end of a communicator,
+	 * which mostly is short, takes nobody's place. */
+	if (shown.id && (ends || !atomic_load_explicit(&asks, memory_order_relaxed)))
 		return;
 	atomic_store_explicit(&init->since_ns, 0, memory_order_release);
 	count_split(&shown);
@@ -35,6 +38,7 @@ static void show(const struct awaited *awaited)
 	init->id = awaited->id;
 	init->nranks = awaited->nranks;
 	init->rank = awaited->rank;
+	init->call = awaited->call;
 	init->parent = awaited->parent ? awaited->parent->entry->id : 0;
 	atomic_store_explicit(&init->since_ns, clock_ns(), memory_order_release);
 }

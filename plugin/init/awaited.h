@@ -14,6 +14,7 @@
 
 struct awaited {
 	uint64_t id;          /* equal on all ranks that are awaited; 0: nothing is shown, and what follows ignores the call */
+	enum rw_init_call call;
 	int32_t nranks, rank; /* how many are awaited, and the place of this one */
 	struct communicator *parent; /* of a split, whose ranks are awaited; else NULL */
 	uint32_t mark;               /* of the parent, which can be another one by the time of the end */

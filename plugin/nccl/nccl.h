@@ -43,6 +43,9 @@ struct nccl_config {
 	X(Scatter)                                                                                                     \
 	X(Send)                                                                                                        \
 	X(Recv)                                                                                                        \
+	X(PutSignal)                                                                                                   \
+	X(Signal)                                                                                                      \
+	X(WaitSignal)                                                                                                  \
 	X(GroupStart)                                                                                                  \
 	X(GroupEnd)                                                                                                    \
 	X(GroupSimulateEnd)                                                                                            \
@@ -52,6 +55,8 @@ struct nccl_config {
 	X(CommInitAll)                                                                                                 \
 	X(CommSplit)                                                                                                   \
 	X(CommShrink)                                                                                                  \
+	X(CommGrow)                                                                                                    \
+	X(CommRevoke)                                                                                                  \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
 	X(CommGetAsyncError)                                                                                           \

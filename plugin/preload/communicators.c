@@ -22,6 +22,9 @@ PRELOAD_EXPORT int ncclCommInitAll(nccl_comm *comms, int count, const int *devic
 PRELOAD_EXPORT int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config);
 PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm,
 				  struct nccl_config *config, int flags);
+PRELOAD_EXPORT int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm,
+				struct nccl_config *config);
+PRELOAD_EXPORT int ncclCommRevoke(nccl_comm comm, int flags);
 PRELOAD_EXPORT int ncclCommDestroy(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommAbort(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommGetAsyncError(nccl_comm comm, int *state);
@@ -252,6 +255,42 @@ int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_com
 	return finish(&creation, real(parent, excluded, excluded_count, comm, config, flags));
 }
 
+/* Ranks of the communicator that grows know each other and how many they will be, new ones the id. So both are shown, but not as one. */
+static struct awaited growing(struct membership *membership, nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank)
+{
+	const struct communicator *old = membership ? recorded(membership, parent) : NULL;
+	struct awaited awaited = { .call = parent ? RW_INIT_CALL_GROW : RW_INIT_CALL_JOIN, .nranks = nranks, .rank = rank };
+
+	if (!parent && id)
+		awaited.id = id_of(id);
+	if (!old)
+		return awaited;
+	int64_t order = atomic_fetch_add(&membership->children, 1);
+	awaited.id = mix(mix(membership->creation.id, "grow", sizeof("grow")), &order, sizeof(order));
+	awaited.rank = old->rank;
+	return awaited;
+}
+
+/* The new communicator is left to the profiler interface: an id of ours for it would not be the same on all its ranks. In a group the call
+ * only queues what the group's end does. */
+int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm, struct nccl_config *config)
+{
+	caller_review();
+	struct membership *membership = parent ? membership_find(parent) : NULL;
+	PRELOAD_REAL(CommGrow, (nccl_comm, int, const struct nccl_unique_id *, int, nccl_comm *, struct nccl_config *), membership);
+	if (!preload_is_on() || call_in_group())
+		return real(parent, nranks, id, rank, comm, config);
+	struct awaited awaited = growing(membership, parent, nranks, id, rank);
+	awaited_begin(&awaited);
+	int result = real(parent, nranks, id, rank, comm, config);
+	call_take_communicator(); /* of no other call's */
+	if (result == NCCL_IN_PROGRESS)
+		awaited_goes_on(&awaited, *comm);
+	else
+		awaited_end(&awaited, result == NCCL_SUCCESS);
+	return result;
+}
+
 static void end(struct communicator *communicator)
 {
 	struct recording *recording = communicator ? recording_get() : NULL;
@@ -267,14 +306,47 @@ static struct communicator *forget(nccl_comm comm)
 	return membership_remove(comm);
 }
 
+/* What is in flight is stopped, and nothing more can be called on it but what makes others of it and ends it. NCCL tells profilers only when it is
+ * destroyed. */
+int ncclCommRevoke(nccl_comm comm, int flags)
+{
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommRevoke, (nccl_comm, int), membership);
+	int result = real(comm, flags);
+
+	if (preload_is_on() && membership && (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS))
+		end(membership_known(membership));
+	return result;
+}
+
+/* id 0, so that nothing is shown: it is not known which communicator that is. */
+static struct awaited destroying(const struct membership *membership)
+{
+	const struct communicator *communicator = membership ? membership_known(membership) : NULL;
+
+	if (!communicator || call_in_group())
+		return (struct awaited){ .id = 0 };
+	return (struct awaited){
+		.id = mix(membership->creation.id, "destroy", sizeof("destroy")),
+		.call = RW_INIT_CALL_DESTROY,
+		.nranks = communicator->nranks,
+		.rank = communicator->rank,
+	};
+}
+
 int ncclCommDestroy(nccl_comm comm)
 {
 	struct membership *membership = membership_find(comm);
 	PRELOAD_REAL(CommDestroy, (nccl_comm), membership);
+	if (!preload_is_on())
+		return real(comm);
+	struct awaited awaited = destroying(membership);
 	/* Before NCCL frees it: another thread may get the same address for a new one. */
-	struct communicator *ending = preload_is_on() ? forget(comm) : NULL;
+	struct communicator *ending = forget(comm);
+	awaited_begin(&awaited);
 	int result = real(comm);
 
+	awaited_end(&awaited, false);
 	end(ending);
 	return result;
 }

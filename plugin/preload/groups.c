@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* NCCL's groups: their end launches the calls inside, and creates the communicators whose init is inside. */
 #include "plugin/operations/call.h"
+#include "plugin/operations/signals.h"
 #include "plugin/preload/pending.h"
 #include "plugin/preload/preload.h"
 
@@ -26,8 +27,10 @@ int ncclGroupEnd(void)
 	call_group_end_begin();
 	int result = real();
 	call_group_end(preload_result(result));
-	if (!call_in_group())
-		pending_end(result);
+	if (call_in_group())
+		return result;
+	pending_end(result);
+	signals_group_end(result == NCCL_SUCCESS);
 	return result;
 }
 
@@ -41,6 +44,8 @@ int ncclGroupSimulateEnd(void *info)
 		call_group_end(CALL_FAILED);
 		if (!call_in_group())
 			pending_end(NCCL_SYSTEM_ERROR);
+		if (!call_in_group())
+			signals_group_end(false);
 	}
 	return result;
 }

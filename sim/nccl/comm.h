@@ -67,6 +67,7 @@ struct ncclComm {
 	uint64_t meetings;                /* of the clique that this one came to; the clique's lock guards it */
 	struct operator_list operators;
 	struct ncclWindow_vidmem *windows;
+	uint32_t signals_awaited[SEGMENT_RANKS_MAX]; /* by ncclWaitSignal so far, from each rank */
 
 	pthread_mutex_t lock;
 	pthread_cond_t idle;

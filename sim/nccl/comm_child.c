@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Communicators made of others: split and shrink. */
+/* Communicators made of others: split, shrink and grow. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "export.h"
@@ -219,3 +220,79 @@ ncclResult_t pncclCommShrink(ncclComm_t parent, int *ranks, int count, ncclComm_
 	return group_leave_with(shrink(&job, ranks, count, config), parent);
 }
 EXPORT_WEAK(CommShrink);
+
+ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id)
+{
+	ncclResult_t result = release_offers(CALLS_2_29, "ncclCommGetUniqueId");
+
+	if (result != ncclSuccess)
+		return result;
+	return comm && id ? meeting_open(id) : ncclInvalidArgument;
+}
+EXPORT_WEAK(CommGetUniqueId);
+
+/* One of the parent's ranks has the id; NULL: none of them. */
+static const ncclUniqueId *growth_id(const struct ncclComm *parent)
+{
+	static const ncclUniqueId none;
+	const struct segment_rank *ranks = parent->segment.shared->ranks;
+
+	for (int i = 0; i < parent->nranks; i++)
+		if (memcmp(&ranks[i].split_id, &none, sizeof(none)) != 0)
+			return &ranks[i].split_id;
+	return NULL;
+}
+
+/* The parent's ranks keep their places. */
+static ncclResult_t run_grow(struct comm_job *job)
+{
+	struct ncclComm *parent = job->comm;
+
+	parent->segment.shared->ranks[parent->rank].split_id = job->id;
+	ncclResult_t result = comm_meet(parent);
+	const ncclUniqueId *found = growth_id(parent);
+	ncclUniqueId id = found ? *found : job->id;
+	if (result == ncclSuccess)
+		result = comm_meet(parent); /* all have read it */
+	if (result != ncclSuccess)
+		return result;
+	if (!found)
+		return ncclInvalidArgument;
+	struct ncclComm *child = job->child;
+	result = comm_init(child, &id, meeting_hash(id.internal, sizeof(id.internal), 0), parent->rank, job->key);
+	if (result == ncclSuccess) {
+		*job->out = child;
+		job->child = NULL;
+	}
+	return result;
+}
+
+static ncclResult_t grow(struct comm_job *job, const ncclConfig_t *config)
+{
+	ncclResult_t result = comm_ready(job->comm);
+
+	if (result == ncclSuccess)
+		result = child_new(job, config);
+	return result == ncclSuccess ? group_add_job(job) : result;
+}
+
+ncclResult_t pncclCommGrow(ncclComm_t parent, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *out, ncclConfig_t *config)
+{
+	ncclResult_t result = release_offers(CALLS_2_29, "ncclCommGrow");
+	struct comm_job job = { .run = run_grow, .comm = parent, .out = out, .key = nranks };
+
+	if (result != ncclSuccess)
+		return result;
+	if (!out || nranks <= 0 || (parent && (nranks <= parent->nranks || rank != -1)) || (!parent && !id)) {
+		log_warn("ncclCommGrow : invalid arguments: %d ranks, rank %d", nranks, rank);
+		return ncclInvalidArgument;
+	}
+	*out = NULL;
+	if (!parent)
+		return pncclCommInitRankConfig(out, nranks, *id, rank, config);
+	if (id)
+		job.id = *id;
+	group_enter();
+	return group_leave_with(grow(&job, config), parent);
+}
+EXPORT_WEAK(CommGrow);

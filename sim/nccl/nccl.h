@@ -141,6 +141,10 @@ typedef enum {
 	ncclScalarHostImmediate = 1 /* read before ncclRedOpCreate… returns */
 } ncclScalarResidence_t;
 
+typedef struct {
+	int opCnt, peer, sigIdx, ctx;
+} ncclWaitSignalDesc_t;
+
 /* Every function also exists as pnccl…, strong, while nccl… is weak: a preloaded library may replace it. */
 #define NCCL_FUNCTION(type, name, ...) \
 	type nccl##name(__VA_ARGS__);  \
@@ -165,6 +169,9 @@ NCCL_FUNCTION(ncclResult_t, CommInitRankScalable, ncclComm_t *newcomm, int nrank
 	      ncclUniqueId *commIds, ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommShrink, ncclComm_t comm, int *excludeRanksList, int excludeRanksCount,
 	      ncclComm_t *newcomm, ncclConfig_t *config, int shrinkFlags);
+NCCL_FUNCTION(ncclResult_t, CommGetUniqueId, ncclComm_t comm, ncclUniqueId *uniqueId);
+NCCL_FUNCTION(ncclResult_t, CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank, ncclComm_t *newcomm,
+	      ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommRevoke, ncclComm_t comm, int revokeFlags);
 NCCL_FUNCTION(ncclResult_t, CommFinalize, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommDestroy, ncclComm_t comm);
@@ -208,6 +215,10 @@ NCCL_FUNCTION(ncclResult_t, Scatter, const void *sendbuff, void *recvbuff, size_
 	      int root, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Send, const void *sendbuff, size_t count, ncclDataType_t datatype, int peer,
 	      ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, PutSignal, const void *localbuff, size_t count, ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
+	      size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Signal, int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, WaitSignal, int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Recv, void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
 	      cudaStream_t stream);
 

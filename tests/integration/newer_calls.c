@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * newer_calls RANKS WHAT: what programs do with newer releases of NCCL. WHAT: uneven, gathers parts of unequal size as PyTorch does, one
- * Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by an AllReduce. An ordinary NCCL program.
+ * Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by an AllReduce; grow, a communicator of
+ * all but the last rank, which joins it; grow-alone, where that rank stays away.
+ * destroy, while the GPU still works on something else, for ever; signals, sent round a
+ * ring in each step, in which the last rank is late; signals-alone, in which it stays away. An ordinary NCCL program.
  */
 #include <cuda.h>
 #include <nccl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 3000, BROADCASTS = 150 };
+enum { COUNT = 3000, BROADCASTS = 150, STEPS = 40, STEP_US = 20000, LATE_US = 60000 };
 
 /* What the parent and the ranks share. */
 struct board {
-	ncclUniqueId id;
-	volatile int have_id;
+	ncclUniqueId id, growth_id;
+	volatile int have_id, have_growth_id;
 };
 
 struct rank {
 	int number, ranks;
+	bool starts_alone; /* the last one is no member at first */
+	struct board *board;
 	CUcontext context;
 	CUstream stream;
 	float *send, *recv;
@@ -51,7 +57,10 @@ static void join(struct rank *rank, ncclUniqueId id)
 	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, COUNT * sizeof(float));
 	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, COUNT * sizeof(float));
 	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, COUNT, rank->stream);
-	NCCL(ncclCommInitRank, &rank->comm, rank->ranks, id, rank->number);
+	if (!rank->starts_alone)
+		NCCL(ncclCommInitRank, &rank->comm, rank->ranks, id, rank->number);
+	else if (rank->number < rank->ranks - 1)
+		NCCL(ncclCommInitRank, &rank->comm, rank->ranks - 1, id, rank->number);
 }
 
 static void reduce(const struct rank *rank)
@@ -82,22 +91,118 @@ static void broadcasts(struct rank *rank)
 	}
 }
 
+static void stay_away(const struct rank *rank)
+{
+	fprintf(stderr, "newer_calls: rank %d stays away\n", rank->number);
+	for (;;)
+		pause();
+}
+
+/* The first rank has the id, and tells the one that joins. */
+static void grow(struct rank *rank)
+{
+	struct board *board = rank->board;
+	ncclComm_t grown;
+	bool first = rank->number == 0, joins = rank->number == rank->ranks - 1;
+
+	if (first) {
+		NCCL(ncclCommGetUniqueId, rank->comm, &board->growth_id);
+		board->have_growth_id = 1;
+	}
+	while (joins && !board->have_growth_id)
+		usleep(1000);
+	NCCL(ncclCommGrow, joins ? NULL : rank->comm, rank->ranks, first || joins ? &board->growth_id : NULL, joins ? rank->number : -1, &grown, NULL);
+	if (!joins)
+		NCCL(ncclCommDestroy, rank->comm);
+	rank->comm = grown;
+	for (int i = 0; i < 10; i++)
+		reduce(rank);
+}
+
+static void grow_alone(struct rank *rank)
+{
+	if (rank->number == rank->ranks - 1)
+		stay_away(rank);
+	grow(rank);
+}
+
+/* Sends to the next rank and waits for the one before. */
+static void pass_signal(const struct rank *rank, bool in_group)
+{
+	ncclWaitSignalDesc_t awaited = { .opCnt = 1, .peer = (rank->number + rank->ranks - 1) % rank->ranks };
+
+	if (in_group)
+		NCCL(ncclGroupStart, );
+	NCCL(ncclSignal, (rank->number + 1) % rank->ranks, 0, 0, 0, rank->comm, rank->stream);
+	NCCL(ncclWaitSignal, 1, &awaited, rank->comm, rank->stream);
+	if (in_group)
+		NCCL(ncclGroupEnd, );
+	CU(cuStreamSynchronize, rank->stream);
+}
+
+static void signals(struct rank *rank)
+{
+	for (int i = 0; i < STEPS; i++) {
+		usleep(STEP_US);
+		if (rank->number == rank->ranks - 1)
+			usleep(LATE_US);
+		pass_signal(rank, i % 2);
+		for (int k = 0; k < 4; k++)
+			reduce(rank);
+	}
+}
+
+static void signals_alone(struct rank *rank)
+{
+	for (int i = 0; i < 3; i++)
+		pass_signal(rank, i % 2);
+	if (rank->number == rank->ranks - 1)
+		stay_away(rank);
+	pass_signal(rank, rank->number % 2);
+}
+
+static void work_for_ever(void *argument)
+{
+	(void)argument;
+	for (;;)
+		pause();
+}
+
+static void destroy(struct rank *rank)
+{
+	reduce(rank);
+	CU(cuLaunchHostFunc, rank->stream, work_for_ever, NULL);
+	NCCL(ncclAllReduce, rank->send, rank->recv, COUNT, ncclFloat, ncclSum, rank->comm, rank->stream);
+	fprintf(stderr, "newer_calls: rank %d destroys\n", rank->number);
+}
+
 static const struct {
 	const char *name;
 	void (*play)(struct rank *rank);
+	bool starts_alone;
 } plays[] = {
-	{ "uneven", uneven },
-	{ "broadcasts", broadcasts },
+	{ "signals", signals, false },
+	{ "signals-alone", signals_alone, false },
+	{ "destroy", destroy, false },
+	{ "grow", grow, true },
+	{ "grow-alone", grow_alone, true },
+	{ "uneven", uneven, false },
+	{ "broadcasts", broadcasts, false },
 };
 
-static void be_rank(const struct board *board, const char *what, struct rank rank)
+static void be_rank(struct board *board, const char *what, struct rank rank)
 {
+	size_t play = 0;
+
+	while (strcmp(plays[play].name, what) != 0)
+		if (++play == sizeof(plays) / sizeof(*plays))
+			exit(2);
 	while (!board->have_id)
 		usleep(1000);
+	rank.board = board;
+	rank.starts_alone = plays[play].starts_alone;
 	join(&rank, board->id);
-	for (size_t i = 0; i < sizeof(plays) / sizeof(*plays); i++)
-		if (strcmp(plays[i].name, what) == 0)
-			plays[i].play(&rank);
+	plays[play].play(&rank);
 	NCCL(ncclCommDestroy, rank.comm);
 	exit(0);
 }

@@ -5,6 +5,10 @@
 An uneven gather, as PyTorch makes it, with NCCL's kernel events wanted: in NCCL 2.29.2 to 2.30.7 these events would let ncclCommDestroy hang. The job
 ends, and says why there are none.
 
+A communicator that grows, and one that nobody joins: the missing rank is named. Signals: calls of which NCCL tells no plugin are counted, and time
+in which a rank may wait for a signal is not seen. A wait that does not end is told, and nobody is named. An ncclCommDestroy that does not come back: that is told, and nobody
+is named.
+
 Broadcasts, of which NCCL shows a plugin nothing but the call: each is counted, whenever the collector or the report reads."""
 
 import re
@@ -47,13 +51,65 @@ def check_broadcasts(failures, program):
         job = run(play, program, "broadcasts", 2, "2.30.7")
         failures.check(job.wait(60) == 0, "broadcasts: the job ends")
         failures.check(not_seen(job.err.text()) == 2 * 150, f"broadcasts, live: {job.err.text()}")
-        report = play.start(stage.RANKWATCH, "report", play.boxes)
-        report.wait(60)
-        failures.check(not_seen(report.out.text()) == 2 * 150, f"broadcasts, report: {report.out.text()}")
+        told = "\n".join(report_lines(play))
+        failures.check(not_seen(told) == 2 * 150, f"broadcasts, report: {told}")
+
+
+def open_findings(job):
+    return [line for _, line in job.out.json() if line.get("state") == "open"]
+
+
+def report_lines(play):
+    report = play.start(stage.RANKWATCH, "report", play.boxes)
+    report.wait(60)
+    return [line.strip() for line in report.out.text().splitlines()]
+
+
+def check_grow(failures, program):
+    with stage.Stage() as play:
+        job = run(play, program, "grow", 3, "2.30.7")
+        failures.check(job.wait(60) == 0 and not open_findings(job), f"grow: {job.err.text()}")
+    with stage.Stage() as play:
+        job = run(play, program, "grow-alone", 3, "2.30.7")
+        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+        told = [(one["kind"], one["ranks"], one["confidence"], one["late"]["waiting"]) for one in open_findings(job)]
+        failures.check(told == [("hang", [2], "likely", [0, 1])] and "ncclCommGrow of 3 ranks" in open_findings(job)[0]["text"], f"grow-alone: found {told}")
+        play.kill_everything()
+        # A process that has been killed may hold its box for a moment.
+        failures.check(stage.wait_until(lambda: {"ncclCommGrow of 3 ranks: 2 seen in it", "missing rank 2"} <= set(report_lines(play)), 20, 0.5),
+                       f"grow-alone, report: {report_lines(play)}")
+
+
+def check_destroy(failures, program):
+    with stage.Stage() as play:
+        job = run(play, program, "destroy", 2, "2.30.7")
+        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+        told = [(one["kind"], one["ranks"], one["late"]["waiting"], one["text"]) for one in open_findings(job)]
+        failures.check(len(told) == 1 and told[0][:3] == ("hang", [], [0, 1]) and "s in ncclCommDestroy" in told[0][3], f"destroy: {told}")
+
+
+def check_signals(failures, program):
+    with stage.Stage() as play:
+        job = run(play, program, "signals", 3, "2.30.7", RANKWATCH_GPU_TIME="watermark")
+        failures.check(job.wait(60) == 0, f"signals: {job.err.text()}")
+        named = [one["ranks"] for one in open_findings(job) if one["ranks"] not in ([], [2])]
+        failures.check(not named, f"signals: nobody who only waited for a signal is named: {named}")
+        own = re.search(r"own work (\d+) %", job.err.text())
+        failures.check(own and int(own.group(1)) < 10, f"signals: time that may be a wait for one is nobody's own work: {job.err.text()}")
+        failures.check(not_seen(job.err.text()) == 3 * 2 * 40, f"signals are counted: {job.err.text()}")
+    with stage.Stage() as play:
+        job = run(play, program, "signals-alone", 3, "2.30.7")
+        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+        told = [(one["kind"], one["ranks"], one["late"]["waiting"], one["text"]) for one in open_findings(job)]
+        # Rank 1 has its signal: rank 0 has sent it.
+        failures.check(len(told) == 1 and told[0][:3] == ("hang", [], [0]) and "s in ncclWaitSignal" in told[0][3], f"signals-alone: {told}")
 
 
 def main(program):
     failures = stage.Failures()
+    check_signals(failures, program)
+    check_grow(failures, program)
+    check_destroy(failures, program)
     check_broadcasts(failures, program)
     check_uneven(failures, program)
     failures.end()

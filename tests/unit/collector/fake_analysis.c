@@ -152,6 +152,12 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id process
 	return 0;
 }
 
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page)
+{
+	(void)analysis, (void)process, (void)index, (void)page;
+	return 0;
+}
+
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
 {
 	(void)analysis, (void)process, (void)box;

@@ -155,6 +155,12 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id process
 	return 0;
 }
 
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page)
+{
+	(void)analysis, (void)process, (void)index, (void)page;
+	return 0;
+}
+
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
 {
 	record(analysis, RECORDED_GAPS, process)->untracked = box->untracked[RW_UNTRACKED_NO_TASK];

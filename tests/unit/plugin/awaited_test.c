@@ -27,6 +27,12 @@ static void look(void)
 	seen = recording ? recording->box.header->init : (struct rw_init){ 0 };
 }
 
+static void see_end(void *comm)
+{
+	(void)comm;
+	look();
+}
+
 static void report(void *comm, int nranks, int rank)
 {
 	(void)comm;
@@ -155,6 +161,61 @@ Test(awaited, ranks_that_are_left_out_of_a_shrunk_communicator_are_not_awaited)
 	cr_expect_eq(seen.parent, 0);
 	cr_expect_eq(splits(), 1);
 	cr_expect_eq(shown()->since_ns, 0);
+}
+
+static void expect_seen(enum rw_init_call call, int nranks, int rank)
+{
+	cr_expect_eq(seen.since_ns, 1000);
+	cr_expect_eq(seen.call, call);
+	cr_expect_eq(seen.nranks, nranks);
+	cr_expect_eq(seen.rank, rank);
+	cr_expect_eq(seen.parent, 0);
+	cr_expect_eq(shown()->since_ns, 0, "it has returned");
+}
+
+Test(awaited, ranks_of_a_communicator_that_grows_await_each_other_and_new_ones)
+{
+	void *grown;
+
+	begin(6);
+	played_nccl.rank = OWN;
+	ncclCommGrow(world, RANKS + 2, NULL, -1, &grown, NULL);
+	expect_seen(RW_INIT_CALL_GROW, RANKS + 2, OWN);
+	uint64_t first = seen.id;
+	ncclCommGrow(world, RANKS + 2, &(struct nccl_unique_id){ .bytes = { 9 } }, -1, &grown, NULL);
+	expect_seen(RW_INIT_CALL_GROW, RANKS + 2, OWN);
+	cr_expect_neq(seen.id, first);
+	ncclCommGrow(NULL, RANKS + 2, &(struct nccl_unique_id){ .bytes = { 9 } }, RANKS, &grown, NULL);
+	expect_seen(RW_INIT_CALL_JOIN, RANKS + 2, RANKS);
+	cr_expect_eq(splits(), 1);
+}
+
+Test(awaited, what_runs_on_a_communicator_ends_when_it_is_revoked)
+{
+	void *child;
+	int excluded = 0;
+
+	begin(6);
+	ncclAllReduce(&world, &world, 1, 7, 0, world, NULL);
+	const struct rw_communicator *entry = &recording_get()->box.communicators[0];
+	cr_assert_eq(entry->ended_ns, 0);
+	played_nccl.result = REFUSED;
+	ncclCommRevoke(world, 0);
+	cr_expect_eq(entry->ended_ns, 0);
+	played_nccl.result = NCCL_SUCCESS;
+	ncclCommRevoke(world, 0);
+	cr_expect_eq(entry->ended_ns, 1000);
+	ncclCommShrink(world, &excluded, 1, &child, NULL, 0);
+	cr_expect_eq(seen.nranks, RANKS - 1, "its ranks are still known");
+}
+
+Test(awaited, a_communicator_that_ends_is_shown_until_the_call_returns)
+{
+	begin(6);
+	ncclAllReduce(&world, &world, 1, 7, 0, world, NULL); /* now it is known which one it is */
+	played_nccl.end = see_end;
+	ncclCommDestroy(world);
+	expect_seen(RW_INIT_CALL_DESTROY, RANKS, OWN);
 }
 
 static int ask(void *comm, int state)

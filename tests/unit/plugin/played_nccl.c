@@ -142,6 +142,18 @@ int ncclCommShrink(void *parent, int *excluded, int excluded_count, void **comm,
 	return make(comm, played_nccl.nranks, played_nccl.rank);
 }
 
+int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm, struct nccl_config *config)
+{
+	(void)id, (void)config;
+	return make(comm, nranks, parent ? played_nccl.rank : rank);
+}
+
+int ncclCommRevoke(void *comm, int flags)
+{
+	(void)comm, (void)flags;
+	return played_nccl.result;
+}
+
 static int end(void *comm)
 {
 	if (played_nccl.end)

@@ -179,7 +179,8 @@ static void take_results(const struct collection *collection, struct scan_batch 
 		charge(&scanner->first, gpu_ns);
 
 	for (uint32_t i = 0; i < batch->launch.segment_count; i++)
-		collection->take(collection->argument, &batch->entries[i], &batch->launch.segments[i], &results[i]);
+		collection->take(collection->argument, batch->place, &batch->entries[i], &batch->launch.segments[i],
+				 &results[i]);
 	scanner_count(&header->scan_buffers, batch->launch.segment_count);
 	scanner_count(&header->scan_gpu_ns, gpu_ns);
 }

@@ -185,9 +185,9 @@ void scanner_behind_call(struct scanner *scanner, bool failed);
 /* The thread has batches. */
 void scanner_behind_plan(struct scanner *scanner);
 
-/* Takes one result. */
-typedef void scanner_take(void *argument, const struct scan_entry *entry, const struct scan_segment *segment,
-			  const struct scan_result *result);
+/* Takes one result. place: where it was scanned. */
+typedef void scanner_take(void *argument, enum scan_place place, const struct scan_entry *entry,
+			  const struct scan_segment *segment, const struct scan_result *result);
 /* On the plugin's thread: hands out the results that have arrived, in no particular order. Makes no CUDA call. Returns
  * how many batches are still in flight. */
 unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *argument);

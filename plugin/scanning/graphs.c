@@ -147,7 +147,10 @@ static void take_replay(void *argument, struct scan_captured *call, const struct
 	uint32_t owner = slot ? atomic_load_explicit(&slot->owner, memory_order_acquire) : 0;
 	if (!slot || !(owner & segment->sides)) /* or it was given up */
 		return;
-	scanning_record(taking->recording, slot, segment->sides, &replay->result, segment->elements, taking->now_ns);
+	scanning_record(taking->recording, slot,
+			&(struct scanning_found){ .sides = segment->sides, .ticket = call->ticket, .elements = segment->elements,
+						  .result = &replay->result },
+			taking->now_ns);
 	box_release(slot, call->ticket, segment->sides);
 }
 

@@ -4,24 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
+#include "plugin/cost/sampling.h"
 #include "plugin/guest/message.h"
 #include "plugin/nccl/names.h"
 #include "plugin/scanning/results.h"
 #include "plugin/scanning/scanning.h"
 #include "plugin/scanning/state.h"
 
-enum {
-	WARN_EVERY_S = 60,
-	ABORT_AFTER_MS = 1000, /* for scans that are still out: what they find is wanted, too */
-};
-
-struct hit {
-	const struct rw_operation *slot;
-	const char *side;
-	uint64_t elements;
-	const struct scan_result *result;
-};
+enum { WARN_EVERY_S = 60 };
 
 static struct rw_scan scan_of(const struct scan_result *result)
 {
@@ -36,11 +28,11 @@ static struct rw_scan scan_of(const struct scan_result *result)
 	};
 }
 
-static void report(const struct recording *recording, const struct hit *hit)
+static void report(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found)
 {
-	const struct rw_communicator *communicator = &recording->box.communicators[hit->slot->comm];
+	const struct rw_communicator *communicator = &recording->box.communicators[slot->comm];
 	int32_t rank = recording->box.header->world_rank;
-	uint64_t sequence = hit->slot->sequence;
+	uint64_t sequence = slot->sequence;
 	char which[64];
 
 	if (sequence & RW_CAPTURED_SEQUENCE)
@@ -50,37 +42,73 @@ static void report(const struct recording *recording, const struct hit *hit)
 		snprintf(which, sizeof(which), "%" PRIu64, sequence);
 	message("rank %d: %" PRIu32 " NaN in the %s of %s %s of communicator %#" PRIx64 "%s%.64s%s, first at "
 		"%" PRIu64 " of %" PRIu64 " elements",
-		rank >= 0 ? rank : communicator->rank, hit->result->nan, hit->side,
-		names_of_function(hit->slot->function), which, communicator->id,
+		rank >= 0 ? rank : communicator->rank, found->result->nan, found->sides & RW_OWNER_SCAN_IN ? "input" : "output",
+		names_of_function(slot->function), which, communicator->id,
 		communicator->name[0] ? " (" : "", communicator->name, communicator->name[0] ? ")" : "",
-		hit->result->first_bad, hit->elements);
+		found->result->first_bad, found->elements);
 }
 
-static void judge(struct recording *recording, const struct hit *hit, uint64_t now_ns)
+/* The same in each operation of this kind on this buffer. */
+static uint64_t number_of_buffer(const struct recording *recording, const struct rw_operation *slot, uint32_t sides)
 {
-	if (!hit->result->nan || recording->config.on_nan == CONFIG_ON_NAN_RECORD || scanning.abort_ns)
+	return sampling_number(&(struct sampling_name){
+		.communicator = recording->box.communicators[slot->comm].id,
+		.sequence = sides & RW_OWNER_SCAN_IN ? slot->send_address : slot->recv_address,
+		.ranks = slot->count,
+		.function = slot->function,
+	});
+}
+
+/* True: it may end the process, once scans that are out have answered. */
+static bool can_end(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found,
+		    uint64_t now_ns)
+{
+	const struct scan_result *result = found->result;
+	uint64_t before = scanning.on_nan.ticket;
+	struct on_nan_scan scan = {
+		.ticket = found->ticket,
+		.is_first = slot->sequence < RW_SCAN_FIRST,
+		.buffer = number_of_buffer(recording, slot, found->sides),
+		.elements = found->elements,
+		.first_bad = result->first_bad,
+		.nan = result->nan,
+		.inf = result->inf,
+		.is_input = found->sides & RW_OWNER_SCAN_IN,
+		.is_output = found->sides & RW_OWNER_SCAN_OUT,
+		.is_before = found->is_before,
+		.is_half = slot->dtype == RW_DTYPE_FLOAT16,
+	};
+
+	if (recording->config.on_nan != CONFIG_ON_NAN_ABORT)
+		return false;
+	on_nan_take(&scanning.on_nan, &scan, now_ns);
+	return scanning.on_nan.ticket != before;
+}
+
+static void judge(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found,
+		  uint64_t now_ns)
+{
+	if (recording->config.on_nan == CONFIG_ON_NAN_RECORD)
 		return;
-	bool abort_now = recording->config.on_nan == CONFIG_ON_NAN_ABORT;
-	if (abort_now)
-		scanning.abort_ns = now_ns + ABORT_AFTER_MS * UINT64_C(1000000);
-	if (abort_now || !scanning.reported_ns || now_ns - scanning.reported_ns > WARN_EVERY_S * UINT64_C(1000000000)) {
-		report(recording, hit);
-		scanning.reported_ns = now_ns;
-	}
+	bool ends = can_end(recording, slot, found, now_ns);
+	bool due = !scanning.reported_ns || now_ns - scanning.reported_ns > WARN_EVERY_S * UINT64_C(1000000000);
+	if (!found->result->nan || !(ends || due))
+		return;
+	report(recording, slot, found);
+	scanning.reported_ns = now_ns;
 }
 
-void scanning_record(struct recording *recording, struct rw_operation *slot, uint32_t sides,
-		     const struct scan_result *result, uint64_t elements, uint64_t now_ns)
+void scanning_record(struct recording *recording, struct rw_operation *slot, const struct scanning_found *found, uint64_t now_ns)
 {
-	bool in = sides & RW_OWNER_SCAN_IN, out = sides & RW_OWNER_SCAN_OUT;
-	struct rw_scan scan = scan_of(result);
+	bool in = found->sides & RW_OWNER_SCAN_IN, out = found->sides & RW_OWNER_SCAN_OUT;
+	struct rw_scan scan = scan_of(found->result);
 
 	if (in)
 		slot->scan_in = scan;
 	if (out)
 		slot->scan_out = scan;
 	box_known(slot, (in ? RW_KNOWN_SCAN_IN : 0) | (out ? RW_KNOWN_SCAN_OUT : 0));
-	judge(recording, &(struct hit){ slot, in ? "input" : "output", elements, result }, now_ns);
+	judge(recording, slot, found, now_ns);
 }
 
 struct taking {
@@ -100,7 +128,7 @@ static struct rw_operation *find_waiting(struct recording *recording, const stru
 		   : NULL;
 }
 
-static void take(void *argument, const struct scan_entry *entry, const struct scan_segment *segment,
+static void take(void *argument, enum scan_place place, const struct scan_entry *entry, const struct scan_segment *segment,
 		 const struct scan_result *result)
 {
 	const struct taking *taking = argument;
@@ -108,7 +136,10 @@ static void take(void *argument, const struct scan_entry *entry, const struct sc
 
 	if (!slot)
 		return;
-	scanning_record(taking->recording, slot, entry->owner, result, segment->elements, taking->now_ns);
+	scanning_record(taking->recording, slot,
+			&(struct scanning_found){ .sides = entry->owner, .is_before = place == SCAN_BEFORE_CALL,
+						  .ticket = entry->ticket, .elements = segment->elements, .result = result },
+			taking->now_ns);
 	box_release(slot, entry->ticket, entry->owner);
 }
 
@@ -161,20 +192,35 @@ static void report_end(struct recording *recording)
 	message("scanning is %s; the job goes on without", recording->box.header->scan_state);
 }
 
+/* All results are in the box, which stays. A core of this process would hold what it has mapped: hundreds of GB, by each
+ * rank, onto one file system. RLIMIT_CORE does not keep it from a program to which the kernel pipes cores; this does. */
+static void end_process(void)
+{
+	message("RANKWATCH_ON_NAN=abort: the process ends here");
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	abort();
+}
+
+static void end_if_wanted(bool out, uint64_t now_ns)
+{
+	struct on_nan *on_nan = &scanning.on_nan;
+	bool waited = on_nan->ticket;
+
+	if (on_nan_ends(on_nan, out, now_ns))
+		end_process();
+	if (waited && !on_nan->ticket)
+		message("RANKWATCH_ON_NAN=abort: the process goes on, now and at later NaN: %s", on_nan->doubt);
+}
+
 bool scanning_drain(struct recording *recording, uint64_t now_ns)
 {
 	struct taking taking = { recording, now_ns };
 	unsigned int out = scanner_collect(&scanning.scanner, take, &taking);
-	uint64_t abort_ns = scanning.abort_ns;
 
 	keep_budget(recording, now_ns);
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
 	bool replays = scanning_drain_replays(recording, every, now_ns);
 	report_end(recording);
-	/* All results are in the box, which stays when the process ends. */
-	if (abort_ns && (!out || now_ns >= abort_ns)) {
-		message("RANKWATCH_ON_NAN=abort: the process ends here");
-		abort();
-	}
+	end_if_wanted(out, now_ns);
 	return out || replays;
 }

@@ -9,6 +9,7 @@
 #include "plugin/cost/budget.h"
 #include "plugin/cost/scan_share.h"
 #include "plugin/scan/scanner.h"
+#include "plugin/scanning/on_nan.h"
 
 /* All threads use the scanner and only_before, the other members belong to the plugin's thread. */
 struct scanning {
@@ -18,7 +19,7 @@ struct scanning {
 	bool only_before; /* nothing is scanned behind an operation; does not change while there are operations */
 	/* What was done about results. */
 	uint64_t reported_ns; /* last line about a NaN, 0: none yet */
-	uint64_t abort_ns;    /* when the process will be aborted, 0: it will not */
+	struct on_nan on_nan;
 	bool end_reported;    /* that scanning has been turned off */
 };
 

@@ -23,7 +23,7 @@ struct shared {
 static_assert(sizeof(struct shared) <= SHARED, "shared memory");
 
 static struct shared *shared;
-static int expected_signal; /* 0: exit 0 */
+static int expected_signals[RANKS]; /* 0: exit 0 */
 static char directory[] = "/dev/shm/preload-test-XXXXXX";
 
 static void pause_ms(long ms)
@@ -80,35 +80,48 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
-void job_expect_signal(int signal)
+void job_expect_signal(int rank, int signal)
 {
-	expected_signal = signal;
+	expected_signals[rank] = signal;
 }
 
-static bool has_failed(int status)
+static bool has_failed(int rank, int status)
 {
-	if (expected_signal)
-		return !WIFSIGNALED(status) || WTERMSIG(status) != expected_signal;
+	if (expected_signals[rank])
+		return !WIFSIGNALED(status) || WTERMSIG(status) != expected_signals[rank] || WCOREDUMP(status);
 	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+static int await_rank(const pid_t *pids)
+{
+	int status, rank = 0;
+	pid_t pid = wait(&status);
+
+	CHECK(pid > 0);
+	while (pids[rank] != pid)
+		rank++;
+	if (!has_failed(rank, status))
+		return 0;
+	fprintf(stderr, "rank %d ended with %#x\n", rank, status);
+	return 1;
 }
 
 int job_run(int nranks, bool communicator, job_main *main)
 {
-	int failed = 0, status;
+	pid_t pids[RANKS];
+	int failed = 0;
 
 	shared = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(shared != MAP_FAILED && mkdtemp(directory));
 	setenv("RANKWATCH_DIR", directory, 1);
 	setenv("RANKWATCH_QUIET", "1", 1);
-	for (int rank = 0; rank < nranks; rank++)
-		if (fork() == 0)
+	for (int rank = 0; rank < nranks; rank++) {
+		pids[rank] = fork();
+		if (pids[rank] == 0)
 			run_rank(rank, nranks, communicator, main);
-	for (int i = 0; i < nranks; i++) {
-		CHECK(wait(&status) > 0);
-		if (has_failed(status))
-			fprintf(stderr, "a rank ended with %#x\n", status);
-		failed |= has_failed(status);
 	}
+	for (int i = 0; i < nranks; i++)
+		failed |= await_rank(pids);
 	remove_directory();
 	return failed;
 }

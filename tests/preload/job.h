@@ -50,8 +50,8 @@ typedef void job_main(struct job *job);
 /* Forks the ranks, each with its device, and waits for them; the status for main(). Without communicator: `comm` is
  * main's to make, from job_id(). */
 int job_run(int nranks, bool communicator, job_main *main);
-/* Before job_run(): the ranks are all to end by this signal. */
-void job_expect_signal(int signal);
+/* Before job_run(): this rank is to end by this signal, and to leave no core. */
+void job_expect_signal(int rank, int signal);
 /* The n-th unique id of the job, the same on all ranks. */
 ncclUniqueId job_id(struct job *job, int number);
 /* Waits for all ranks. */

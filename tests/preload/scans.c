@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -207,6 +208,7 @@ static void await_line_of(int rank)
 		pause_ms(10);
 }
 
+static int clean_rounds;
 static bool ends_by_signal;
 
 /* One element of one rank is not a number: everybody's output has it. */
@@ -214,15 +216,15 @@ static void spoiled(struct job *job)
 {
 	float *buffer = scan_room(&anywhere, SCAN_COUNT * sizeof(float));
 
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round <= clean_rounds; round++) {
 		for (int i = 0; i < SCAN_COUNT; i++)
 			buffer[i] = 1;
-		if (round == 2 && job->rank == 1)
+		if (round == clean_rounds && job->rank == 1)
 			scan_reference_spoil(buffer, 17, RW_DTYPE_FLOAT32);
 		NCCL(ncclAllReduce(buffer, buffer, SCAN_COUNT, ncclFloat, ncclSum, job->comm, job->stream));
 		CU(cuStreamSynchronize(job->stream));
 	}
-	if (ends_by_signal)
+	if (ends_by_signal && job->rank == 1)
 		pause_ms(10000);
 	await_line_of(job->rank);
 }
@@ -246,23 +248,38 @@ static void open_log(char *name)
 	setenv("RANKWATCH_LOG", name, 1);
 }
 
-/* RANKWATCH_ON_NAN: who is told, and what becomes of the process. */
-static int run_policy(const char *policy, bool aborts)
+/* Cores are on, whatever they are where the test runs. */
+static void allow_cores(void)
 {
-	char log[] = "/dev/shm/scans-test-XXXXXX";
+	struct rlimit limit;
+
+	CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
+	limit.rlim_cur = limit.rlim_max;
+	CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);
+}
+
+/* RANKWATCH_ON_NAN: who is told, and what becomes of the process. */
+static int run_policy(const char *policy, int rounds, bool aborts)
+{
+	char log[] = "/dev/shm/scans-test-XXXXXX", line[80];
 	bool interposed = scan_is_interposed();
 
 	open_log(log);
 	setenv("RANKWATCH_ON_NAN", policy, 1);
+	setenv("RANKWATCH_SCAN", "all", 1);
+	clean_rounds = rounds;
 	ends_by_signal = aborts;
 	if (aborts)
-		job_expect_signal(SIGABRT);
+		job_expect_signal(1, SIGABRT);
+	allow_cores();
 	int failed = job_run(2, true, spoiled);
-	failed |= !log_has(log, "rank 0: 1 NaN in the output of AllReduce 2 of communicator");
-	failed |= !log_has(log, interposed ? "rank 1: 1 NaN in the input of AllReduce 2 of communicator"
-					   : "rank 1: 1 NaN in the output of AllReduce 2 of communicator");
+	snprintf(line, sizeof(line), "rank 0: 1 NaN in the output of AllReduce %d of communicator", rounds);
+	failed |= !log_has(log, line);
+	snprintf(line, sizeof(line), "rank 1: 1 NaN in the %s of AllReduce %d of communicator", interposed ? "input" : "output", rounds);
+	failed |= !log_has(log, line);
 	failed |= !log_has(log, "first at 17 of 1003 elements");
 	failed |= aborts && !log_has(log, "RANKWATCH_ON_NAN=abort: the process ends here");
+	failed |= !aborts && strstr(log_of(log), "the process ends here");
 	unlink(log);
 	return failed;
 }
@@ -384,8 +401,12 @@ int main(int argc, char **argv)
 		{ "one_queue", one_queue, 2 },
 	};
 
-	if (argc == 2 && (strcmp(argv[1], "warn") == 0 || strcmp(argv[1], "abort") == 0))
-		return run_policy(argv[1], strcmp(argv[1], "abort") == 0);
+	if (argc == 2 && strcmp(argv[1], "warn") == 0)
+		return run_policy("warn", 2, false);
+	if (argc == 2 && strcmp(argv[1], "abort") == 0)
+		return run_policy("abort", RW_SCAN_FIRST, scan_is_interposed());
+	if (argc == 2 && strcmp(argv[1], "abort_first") == 0)
+		return run_policy("abort", 2, false);
 	if (argc == 2 && strcmp(argv[1], "wrong") == 0)
 		return run_wrong();
 	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)

@@ -18,6 +18,7 @@ static struct rw_box_header header;
 static struct rw_communicator entries[2];
 static struct rw_operation slot;
 static int log_fd;
+static uint64_t tickets;
 
 static void setup(void)
 {
@@ -58,7 +59,9 @@ static void record(uint32_t sides, uint32_t nan, uint32_t inf, uint64_t now_ns)
 	struct scan_result result = { .nan = nan, .inf = inf, .first_bad = 12, .absmax = 1.5f, .saturated = 6, .digest = 7,
 				      .lane_sum = 8 };
 
-	scanning_record(&recording, &slot, sides, &result, 1000, now_ns);
+	scanning_record(&recording, &slot,
+			&(struct scanning_found){ .sides = sides, .is_before = true, .ticket = ++tickets, .elements = 1000, .result = &result },
+			now_ns);
 }
 
 Test(results, a_result_goes_to_the_side_that_was_scanned)
@@ -101,7 +104,7 @@ Test(results, who_wants_to_be_warned_reads_where_the_nan_is_once_a_minute)
 	cr_expect_str_empty(written());
 	record(RW_OWNER_SCAN_OUT, 4, 0, 160 * SECOND + 1);
 	cr_expect_not_null(strstr(written(), "4 NaN in the output of AllReduce 41"));
-	cr_expect_eq(scanning.abort_ns, 0);
+	cr_expect_eq(scanning.on_nan.ticket, 0);
 }
 
 Test(results, a_line_names_the_communicators_own_rank_and_name_and_a_replay)
@@ -121,18 +124,32 @@ Test(results, a_line_names_the_communicators_own_rank_and_name_and_a_replay)
 	cr_expect_not_null(strstr(written(), "rank 0: 1 NaN in the output of AllReduce 0 of"));
 }
 
-Test(results, who_wants_the_process_to_end_has_it_end_a_second_after_the_first_nan)
+Test(results, a_nan_that_is_to_end_the_process_is_told_whatever_was_said_before)
 {
 	recording.config.on_nan = CONFIG_ON_NAN_ABORT;
 	scanning.reported_ns = 100 * SECOND;
-	record(RW_OWNER_SCAN_OUT, 0, 1, 101 * SECOND);
-	cr_expect_eq(scanning.abort_ns, 0);
-	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND);
-	cr_expect_eq(scanning.abort_ns, 102 * SECOND);
-	cr_expect_not_null(strstr(written(), "1 NaN"), "it says why, whatever was said before");
-	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND + 5);
-	cr_expect_eq(scanning.abort_ns, 102 * SECOND, "the first one's");
+	slot.sequence = 2000;
+	record(RW_OWNER_SCAN_OUT, 0, 0, 101 * SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, 101 * SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, 0, "this buffer was never seen clean");
 	cr_expect_str_empty(written());
+	slot.send_address = 4096;
+	record(RW_OWNER_SCAN_IN, 0, 0, 101 * SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, 101 * SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, tickets);
+	cr_expect_not_null(strstr(written(), "1 NaN in the input"));
+	record(RW_OWNER_SCAN_OUT, 1, 0, 101 * SECOND + 5);
+	cr_expect_str_empty(written());
+	cr_expect_eq(scanning.on_nan.ticket, tickets - 1, "its own result is no reason against it");
+}
+
+Test(results, who_only_wants_to_be_warned_has_nothing_remembered)
+{
+	recording.config.on_nan = CONFIG_ON_NAN_WARN;
+	slot.sequence = 2000;
+	record(RW_OWNER_SCAN_IN, 0, 0, SECOND);
+	record(RW_OWNER_SCAN_IN, 1, 0, SECOND);
+	cr_expect_eq(scanning.on_nan.ticket, 0);
 }
 
 Test(results, the_cost_is_what_was_measured_and_what_each_launch_and_write_takes)

@@ -24,12 +24,12 @@ static bool is(const struct check_context *context, const char *name, const char
 	return found && strcasecmp(found, value) == 0;
 }
 
-/* As the plugin decides (plugin/scanning/scanning.c). */
-static bool has_one_queue(const struct check_context *context)
+/* As the plugin decides (plugin/scanning/scanning.c): nothing behind an operation. */
+static bool only_before(const struct check_context *context)
 {
 	const char *scan = check_get(context, "RANKWATCH_SCAN");
 
-	return (!scan || !*scan || strcmp(scan, "auto") == 0) && is(context, "CUDA_DEVICE_MAX_CONNECTIONS", "1");
+	return !scan || !*scan || strcasecmp(scan, "auto") == 0;
 }
 
 /* What the plugin would say (plugin/scanning/scanning.c); NULL: it scans. */
@@ -43,8 +43,8 @@ static const char *no_scan_because(const struct check_context *context)
 		return "NCCL_LAUNCH_MODE=GROUP: a launch of ours could wait for another rank's";
 	if (blocking && strcmp(blocking, "0") != 0)
 		return "CUDA_LAUNCH_BLOCKING: every scan would hold up the program";
-	if (has_one_queue(context) && is(context, "RANKWATCH_PRELOAD", "0"))
-		return "CUDA_DEVICE_MAX_CONNECTIONS=1: without the interposer a scan would hold up all streams until its operation ends";
+	if (only_before(context) && is(context, "RANKWATCH_PRELOAD", "0"))
+		return "RANKWATCH_PRELOAD=0: without the interposer scans are behind their operation, and that only RANKWATCH_SCAN=all, input or output asks for";
 	return NULL;
 }
 
@@ -69,9 +69,9 @@ static void say_what(const struct check_context *context, struct check_result *r
 
 	say_limit(context, limit, sizeof(limit));
 	check_say(result, VERDICT_OK, "%s, %s CUDA graphs, %s",
-		  has_one_queue(context) ? "inputs, because of CUDA_DEVICE_MAX_CONNECTIONS=1"
-		  : interposed		 ? "inputs and outputs with the interposer, else what outlives its operation"
-					 : "outputs, and inputs that outlive their operation",
+		  only_before(context) ? "inputs before their operation, with the interposer"
+		  : interposed	       ? "inputs and outputs with the interposer, else what outlives its operation"
+				       : "outputs, and inputs that outlive their operation",
 		  graphs ? "also inside" : "not inside", limit);
 }
 

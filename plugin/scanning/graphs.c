@@ -47,7 +47,8 @@ static void add_nodes(const struct recording *recording, const struct communicat
 	out.place = SCAN_BEHIND_CALL;
 	if (buffers->in.elements && recording->config.scan != CONFIG_SCAN_OUTPUT)
 		in.parts[in.count++] = (struct scan_part){ buffers->in, RW_OWNER_SCAN_IN };
-	if (buffers->out.elements && recording->config.scan != CONFIG_SCAN_INPUT)
+	/* A graph's nodes are in an order of their own. */
+	if (buffers->out.elements && (recording->config.scan != CONFIG_SCAN_INPUT || scanning.only_before))
 		out.parts[out.count++] = (struct scan_part){ buffers->out, RW_OWNER_SCAN_OUT };
 	scanner_add(&scanning.scanner, &in);
 	if (communicator->blocks)

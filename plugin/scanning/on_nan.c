@@ -3,8 +3,6 @@
 
 #include <stddef.h>
 
-#include <rankwatch/blackbox.h>
-
 #define WAIT_NS UINT64_C(1000000000) /* for scans that are still out: what they find counts, too */
 
 enum { PROBES = 8, BAD = 1 };
@@ -46,7 +44,7 @@ static bool is_tail(const struct on_nan_scan *scan)
 
 static bool can_end(struct on_nan *on_nan, const struct on_nan_scan *scan)
 {
-	return scan->is_input && scan->is_before && scan->nan && !scan->inf && !is_tail(scan) && scan->sequence >= RW_SCAN_FIRST &&
+	return scan->is_input && scan->is_before && scan->nan && !scan->inf && !is_tail(scan) && !scan->is_first &&
 	       was_always_clean(on_nan, scan);
 }
 

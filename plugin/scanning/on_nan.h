@@ -17,12 +17,12 @@ enum { ON_NAN_INPUTS = 4096 /* buffers that are remembered */ };
 /* A scan's result, and of which buffer. */
 struct on_nan_scan {
 	uint64_t ticket;   /* of the operation: grows with each call */
-	uint64_t sequence; /* of the operation */
 	uint64_t buffer;   /* a number that it has in all operations: from communicator, function, count and address */
 	uint64_t elements, first_bad;
 	uint32_t nan, inf;
 	bool is_input, is_output;
 	bool is_before; /* scanned before its operation */
+	bool is_first; /* of one of its function's first operations: what is in it may have been there from the start */
 	bool is_half;  /* fp16: such a job has a loss scaler */
 };
 

@@ -67,7 +67,7 @@ static bool can_end(const struct recording *recording, const struct rw_operation
 	uint64_t before = scanning.on_nan.ticket;
 	struct on_nan_scan scan = {
 		.ticket = found->ticket,
-		.sequence = slot->sequence,
+		.is_first = slot->sequence < RW_SCAN_FIRST,
 		.buffer = number_of_buffer(recording, slot, found->sides),
 		.elements = found->elements,
 		.first_bad = result->first_bad,

@@ -20,15 +20,6 @@ static bool is_set(const char *name)
 	return value && *value && strcmp(value, "0") != 0;
 }
 
-/* All streams of the process then share one queue of the GPU. A scan behind an operation waits there for its end, and holds
- * up whatever the job launches meanwhile: on an H100 none of 40 other streams went on (docs/benchmarks.md, "On a GPU"). */
-static bool has_one_queue(const struct config *config)
-{
-	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-
-	return config->scan == CONFIG_SCAN_AUTO && connections && strcmp(connections, "1") == 0;
-}
-
 static const char *no_scan_because(const struct recording *recording, uint32_t abi)
 {
 	const char *launch_mode = getenv("NCCL_LAUNCH_MODE");
@@ -45,25 +36,25 @@ static const char *no_scan_because(const struct recording *recording, uint32_t a
 	if (is_set("CUDA_LAUNCH_BLOCKING"))
 		return "none: CUDA_LAUNCH_BLOCKING makes every launch wait";
 	if (scanning.only_before && !recording_is_interposed())
-		return "none: CUDA_DEVICE_MAX_CONNECTIONS=1, and no interposer";
+		return "none: no interposer, and auto scans before operations only";
 	return NULL;
 }
 
 void scanning_open(struct recording *recording, uint32_t abi)
 {
 	static const char *const states[] = {
-		[CONFIG_SCAN_AUTO] = "auto",     [CONFIG_SCAN_ALL] = "all", [CONFIG_SCAN_INPUT] = "input",
+		[CONFIG_SCAN_AUTO] = "auto, inputs", [CONFIG_SCAN_ALL] = "all", [CONFIG_SCAN_INPUT] = "input",
 		[CONFIG_SCAN_OUTPUT] = "output", [CONFIG_SCAN_OFF] = "off",
 	};
 	struct config *config = &recording->config;
 	struct rw_box_header *header = recording->box.header;
 	const char *state = states[config->scan];
 
-	scanning.only_before = has_one_queue(config);
-	if (scanning.only_before) {
+	/* What waits behind an operation can hold up other streams, which share queues of the GPU with its stream: that
+	 * is for those who ask for it (docs/scanning.md, "Behind an operation"). */
+	scanning.only_before = config->scan == CONFIG_SCAN_AUTO;
+	if (scanning.only_before)
 		config->scan = CONFIG_SCAN_INPUT;
-		state = "auto, inputs only: CUDA_DEVICE_MAX_CONNECTIONS=1";
-	}
 	header->budget_ppm = config->budget_ppm;
 	scan_share_open(&scanning.share, recording->box.ring_mask + 1, clock_ns());
 	/* Who has said what may be spent means all of it. */

@@ -83,6 +83,9 @@ static CUcontext context_new(CUdevice device, bool primary, unsigned int flags)
 	context->primary = primary;
 	atomic_init(&context->flags, flags);
 	pthread_mutex_init(&context->lock, NULL);
+	context->queue_count = hardware_queue_count();
+	for (unsigned int i = 0; i < context->queue_count; i++)
+		hardware_queue_open(&context->queues[i]);
 	context->legacy = stream_new(context, 0, 0);
 	context->callbacks = callback_thread_new(device);
 	if (!context->legacy || !context->callbacks) {

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 
+#include "hardware_queue.h"
 #include "host_wait.h"
 
 #define CONTEXT_PRIORITY_LEAST    0
@@ -24,6 +25,9 @@ struct CUctx_st {
 	CUstream streams;      /* every stream but the legacy one */
 	CUstream legacy;       /* the default stream, handle 0 */
 	_Atomic unsigned int closing; /* streams that were destroyed before all of their tasks had run */
+	struct hardware_queue queues[HARDWARE_QUEUES_MAX];
+	unsigned int queue_count;
+	_Atomic unsigned int streams_made; /* they get the queues by turns */
 	struct callback_thread *callbacks;
 	_Atomic unsigned int resets; /* modules of before are gone */
 	_Atomic int broken; /* CUresult that every later call returns; 0: none */

@@ -29,7 +29,7 @@ static void drop_copy(void *payload)
 	free(((struct copy *)payload)->staging);
 }
 
-static const struct task_kind copy_task = { CU_GRAPH_NODE_TYPE_MEMCPY, run_copy, drop_copy };
+static const struct task_kind copy_task = { CU_GRAPH_NODE_TYPE_MEMCPY, run_copy, drop_copy, QUEUE_NOT };
 
 static bool known(CUdeviceptr address, size_t size)
 {
@@ -143,7 +143,7 @@ static void run_fill(void *payload)
 		words[i] = fill->value;
 }
 
-static const struct task_kind fill_task = { CU_GRAPH_NODE_TYPE_MEMSET, run_fill, NULL };
+static const struct task_kind fill_task = { CU_GRAPH_NODE_TYPE_MEMSET, run_fill, NULL, QUEUE_WHEN_IT_BEGINS };
 
 static CUresult fill_submit(const struct fill *fill, CUstream handle)
 {

@@ -54,7 +54,7 @@ static void event_set(CUevent event, const struct stream_point *at, const struct
 	event->recorded |= !captured->id;
 }
 
-static const struct task_kind record_task = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record, drop_event };
+static const struct task_kind record_task = { CU_GRAPH_NODE_TYPE_EVENT_RECORD, run_record, drop_event, QUEUE_AT_ONCE };
 
 static struct stream_point event_point(CUevent event)
 {
@@ -70,7 +70,7 @@ struct stream_point event_awaited(const void *payload)
 }
 
 /* Only ever a node: what it waits for is chosen at each launch. */
-static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_WAIT_EVENT, NULL, drop_event };
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_WAIT_EVENT, NULL, drop_event, QUEUE_NOT };
 
 void event_record_launched(void *payload, const struct stream_point *at)
 {

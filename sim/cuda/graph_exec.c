@@ -139,7 +139,7 @@ static void drop_lane(void *payload)
 	free(run);
 }
 
-static const struct task_kind lane_task = { CU_GRAPH_NODE_TYPE_GRAPH, run_lane, drop_lane };
+static const struct task_kind lane_task = { CU_GRAPH_NODE_TYPE_GRAPH, run_lane, drop_lane, QUEUE_WHEN_IT_BEGINS };
 
 /* One row of bits per node: the nodes before it. */
 struct before {
@@ -202,6 +202,8 @@ static bool open_lanes(CUgraphExec exec)
 	for (size_t i = 1; i < exec->lane_count; i++) {
 		struct lane *lane = &exec->lanes[i];
 		lane->stream = stream_new(exec->context, CU_STREAM_NON_BLOCKING, 0);
+		if (lane->stream)
+			lane->stream->hardware = NULL;
 		if (!lane->stream || stream_submit(lane->stream, &stream_nothing, "", 0, NULL) != CUDA_SUCCESS)
 			return false;
 	}

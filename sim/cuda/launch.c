@@ -45,7 +45,7 @@ static void drop_kernel(void *payload)
 	free(((struct launch *)payload)->arguments);
 }
 
-static const struct task_kind kernel_task = { CU_GRAPH_NODE_TYPE_KERNEL, run_kernel, drop_kernel };
+static const struct task_kind kernel_task = { CU_GRAPH_NODE_TYPE_KERNEL, run_kernel, drop_kernel, QUEUE_WHEN_IT_BEGINS };
 
 static size_t aligned(size_t size)
 {
@@ -157,7 +157,7 @@ static void run_host(void *payload)
 	callback_run(call->thread, call->run, call->argument);
 }
 
-static const struct task_kind host_task = { CU_GRAPH_NODE_TYPE_HOST, run_host, NULL };
+static const struct task_kind host_task = { CU_GRAPH_NODE_TYPE_HOST, run_host, NULL, QUEUE_NOT };
 
 CUresult sim_cuLaunchHostFunc(CUstream handle, CUhostFn run, void *argument)
 {

@@ -90,8 +90,8 @@ static void run_wait(void *payload)
 	atomic_fetch_sub(&waiters, 1);
 }
 
-static const struct task_kind write_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_write, NULL };
-static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_wait, NULL };
+static const struct task_kind write_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_write, NULL, QUEUE_AT_ONCE };
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, run_wait, NULL, QUEUE_WHEN_IT_ENDS };
 
 static void make_condition(void)
 {

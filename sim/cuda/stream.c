@@ -20,6 +20,7 @@ CUstream stream_new(CUcontext context, unsigned int flags, int priority)
 	if (!stream)
 		return NULL;
 	stream->context = context;
+	stream->hardware = &context->queues[atomic_fetch_add(&context->streams_made, 1) % context->queue_count];
 	stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
 	stream->priority = priority;
 	stream->references = 1;
@@ -78,6 +79,36 @@ static void tell_moved(CUstream stream)
 		callback_ring(stream->context->callbacks);
 }
 
+static bool goes_through(const struct CUstream_st *stream, const struct stream_task *task)
+{
+	return stream->hardware && task->kind->passage != QUEUE_NOT;
+}
+
+static void run_task(CUstream stream, struct stream_task *task)
+{
+	bool queued = goes_through(stream, task), at_end = task->kind->passage == QUEUE_WHEN_IT_ENDS;
+
+	if (queued)
+		hardware_queue_reach(stream->hardware, &task->entry);
+	if (queued && !at_end)
+		hardware_queue_pass(stream->hardware, &task->entry);
+	task->kind->run(task->payload);
+	if (queued && at_end)
+		hardware_queue_pass(stream->hardware, &task->entry);
+	if (task->kind->drop)
+		task->kind->drop(task->payload);
+}
+
+/* A record behind a wait waits at the front of the queue as a kernel does. Called with the lock held. */
+static void enqueue(CUstream stream, struct stream_task *task)
+{
+	bool queued = goes_through(stream, task);
+
+	if (queued)
+		hardware_queue_add(stream->hardware, &task->entry, stream->waits || task->kind->passage != QUEUE_AT_ONCE);
+	stream->waits = !queued;
+}
+
 static void *stream_main(void *argument)
 {
 	CUstream stream = argument;
@@ -90,9 +121,7 @@ static void *stream_main(void *argument)
 			break;
 		struct stream_task *task = &stream->queue[stream->completed % STREAM_QUEUE];
 		pthread_mutex_unlock(&stream->lock);
-		task->kind->run(task->payload);
-		if (task->kind->drop)
-			task->kind->drop(task->payload);
+		run_task(stream, task);
 		pthread_mutex_lock(&stream->lock);
 		stream->completed++;
 		tell_moved(stream);
@@ -153,6 +182,7 @@ static CUresult stream_push(CUstream stream, const struct task_kind *kind, const
 	struct stream_task *task = &stream->queue[stream->submitted % STREAM_QUEUE];
 	task->kind = kind;
 	memcpy(task->payload, payload, size);
+	enqueue(stream, task);
 	stream->submitted++;
 	if (at) {
 		*at = (struct stream_point){ stream, stream->submitted };
@@ -175,7 +205,7 @@ static void drop_wait(void *payload)
 	stream_point_drop(payload);
 }
 
-static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_EMPTY, run_wait, drop_wait };
+static const struct task_kind wait_task = { CU_GRAPH_NODE_TYPE_EMPTY, run_wait, drop_wait, QUEUE_NOT };
 
 static CUresult push_wait(CUstream stream, struct stream_point *point)
 {

@@ -14,6 +14,7 @@
 
 #include <cuda.h>
 
+#include "hardware_queue.h"
 #include "node_set.h"
 
 #define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
@@ -25,16 +26,20 @@ struct task_kind {
 	CUgraphNodeType node;
 	void (*run)(void *payload);
 	void (*drop)(void *payload);
+	enum queue_passage passage;
 };
 
 struct stream_task {
 	const struct task_kind *kind;
+	struct queue_entry entry;
 	_Alignas(16) unsigned char payload[STREAM_PAYLOAD_BYTES];
 };
 
 struct CUstream_st {
 	CUcontext context;
 	CUstream next; /* in context->streams */
+	struct hardware_queue *hardware; /* which its work goes through; NULL: none, as the branches of a graph */
+	bool waits; /* work that does not go through the queue was submitted last: what follows has to wait for it there */
 	bool non_blocking;
 	int priority;
 	unsigned int references; /* under lock: the handle, the thread, every point */

@@ -146,7 +146,7 @@ static void run_nothing(void *payload)
 	(void)payload;
 }
 
-const struct task_kind stream_nothing = { CU_GRAPH_NODE_TYPE_EMPTY, run_nothing, NULL };
+const struct task_kind stream_nothing = { CU_GRAPH_NODE_TYPE_EMPTY, run_nothing, NULL, QUEUE_AT_ONCE };
 
 CUresult sim_cuStreamSynchronize(CUstream handle)
 {

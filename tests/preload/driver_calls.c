@@ -46,7 +46,7 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-	{ "plugin, profiler v5 and later", 5, "0", 80 },
+	{ "plugin, profiler v5 and later", 5, "0", 40 },
 	{ "plugin and interposer, profiler v5 and later", 5, "1", 80 },
 	{ "interposer, profiler before v5 or none", 0, "1", 200 },
 };
@@ -119,7 +119,7 @@ static int measure(const struct setting *setting, const char *table)
 	if (!is_there)
 		fprintf(stderr, "the table does not have this row: %s\n", row);
 	/* How many of them a pause pays for hangs on how fast it runs. */
-	bool is_sample = loop >= setting->loop / 4 && loop <= setting->loop;
+	bool is_sample = loop >= setting->loop / 5 && loop <= setting->loop;
 	if (!is_sample)
 		fprintf(stderr, "%s: %u calls for a hundred operations of 8 bytes\n", setting->who, loop);
 	return !is_there || !is_sample;

@@ -173,6 +173,7 @@ static void play(int abi)
 	cr_assert(program);
 	course_begin((uint64_t)abi);
 	setenv("RANKWATCH_KERNELCH", "1", 1);
+	setenv("RANKWATCH_SCAN", "all", 1);
 	setenv("RANKWATCH_GPU_TIME", abi == 7 ? "watermark" : "auto", 1);
 	for (int i = 0; i < COMMUNICATORS; i++)
 		player_init(&players[i], program, abi, 0x5eed + (uint64_t)i, i % 2, 2 + 2 * i);

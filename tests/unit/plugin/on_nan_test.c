@@ -2,8 +2,6 @@
 /* Which NaN ends the process, and which do not. */
 #include <criterion/criterion.h>
 
-#include <rankwatch/blackbox.h>
-
 #include "plugin/scanning/on_nan.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -11,13 +9,13 @@
 static struct on_nan on_nan;
 static uint64_t now;
 
-/* The next operation, far behind the first ones; its input is one buffer of 1000 elements, which were all clean so far. */
+/* The next operation; its input is one buffer of 1000 elements, which were all clean so far. */
 static struct on_nan_scan next(void)
 {
 	static uint64_t ticket;
 
 	ticket++;
-	return (struct on_nan_scan){ .ticket = ticket, .sequence = RW_SCAN_FIRST + ticket, .buffer = 0x1234, .elements = 1000,
+	return (struct on_nan_scan){ .ticket = ticket, .buffer = 0x1234, .elements = 1000,
 				     .is_input = true, .is_before = true };
 }
 
@@ -146,7 +144,7 @@ Test(on_nan, none_does_among_the_first_operations)
 {
 	struct on_nan_scan scan = next_with_nan();
 
-	scan.sequence = RW_SCAN_FIRST - 1;
+	scan.is_first = true;
 	take(scan);
 	cr_expect_not(ends());
 	take(next_with_nan());

@@ -88,6 +88,10 @@ def put(tree, sim, root):
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     subprocess.run(["tar", "-xzf", tree, "-C", target, "--strip-components=1"], check=True)
+    put_sim(sim, root)
+
+
+def put_sim(sim, root):
     shutil.rmtree(root.path / "sim", ignore_errors=True)
     (root.path / "sim/workload").mkdir(parents=True)
     for name in ("libnccl.so.2", "libcuda.so.1", "libnvidia-ml.so.1", "workload/workload"):

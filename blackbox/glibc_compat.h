@@ -2,7 +2,8 @@
 /*
  * The plugin, and the writing side of the box that is linked into it, must load on any system with glibc 2.28 or later, also
  * when built on a newer glibc. So symbols that moved or changed after 2.28 are bound to their old versions, which every
- * glibc still has. meson.build includes this header before everything else.
+ * glibc still has. meson.build includes this header before everything else. scripts/package includes it in the command, too, which
+ * it links against glibc 2.31.
  */
 #ifndef BLACKBOX_GLIBC_COMPAT_H
 #define BLACKBOX_GLIBC_COMPAT_H
@@ -28,7 +29,14 @@ GLIBC_OLD(pthread_attr_setstacksize, pthread_attr_setstacksize);
 GLIBC_OLD(pthread_create, pthread_create);
 GLIBC_OLD(pthread_detach, pthread_detach);
 GLIBC_OLD(pthread_mutex_trylock, pthread_mutex_trylock);
+GLIBC_OLD(pthread_once, pthread_once);
 GLIBC_OLD(pthread_sigmask, pthread_sigmask);
+/* new in 2.29, without matherr(): the results are the same */
+GLIBC_OLD(exp, exp);
+GLIBC_OLD(exp2, exp2);
+GLIBC_OLD(log, log);
+GLIBC_OLD(log2, log2);
+GLIBC_OLD(pow, pow);
 /* the names to which 2.38 maps these functions under _GNU_SOURCE: only binary literals (and sscanf's %a) differ */
 GLIBC_OLD(__isoc23_sscanf, sscanf);
 GLIBC_OLD(__isoc23_strtol, strtol);

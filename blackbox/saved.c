@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -51,7 +52,7 @@ void box_saved_name(const struct rw_box_header *header, char name[BOX_SAVED_NAME
 
 void box_saved_unfinished(const char *name, char unfinished[BOX_SAVED_UNFINISHED])
 {
-	snprintf(unfinished, BOX_SAVED_UNFINISHED, ".%s.%d", name, (int)gettid());
+	snprintf(unfinished, BOX_SAVED_UNFINISHED, ".%s.%d", name, (int)syscall(SYS_gettid));
 }
 
 static bool ends_in(const char *name, const char *suffix)

@@ -169,12 +169,71 @@ static void print_zsh(FILE *out)
 	fputs("\t\tesac\n\t\t;;\n\tesac\n}\n_rankwatch \"$@\"\n", out);
 }
 
+/* In single quotes. */
+static void put_fish(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+static const char *const fish_actions[] = {
+	[WORDS_ANY] = "",
+	[WORDS_FILES] = " -F",
+	[WORDS_DIRECTORIES] = " -xa '(__fish_complete_directories)'",
+	[WORDS_COMMAND] = " -xa '(__fish_complete_subcommand --fcs-skip=2)'",
+};
+
+struct fish {
+	FILE *out;
+	const char *command;
+};
+
+static void print_fish_option(void *argument, const struct argp_option *option)
+{
+	const struct fish *fish = argument;
+
+	fprintf(fish->out, "complete -c rankwatch -n '__fish_seen_subcommand_from %s' -l %s%s%s -d '", fish->command, option->name,
+		option->arg ? " -r" : "", option->arg ? fish_actions[words_of(option->arg)] : "");
+	put_fish(fish->out, option->doc);
+	fputs("'\n", fish->out);
+}
+
+static void print_fish_command(FILE *out, const struct command *command)
+{
+	struct fish fish = { out, command->name };
+	const char *action = fish_actions[words_of(option_operands(command->argp))];
+
+	fprintf(out, "complete -c rankwatch -n __fish_use_subcommand -a %s -d '", command->name);
+	put_fish(out, command->summary);
+	fputs("'\n", out);
+	option_each(command->argp, print_fish_option, &fish);
+	if (command == &help_command) {
+		fputs("complete -c rankwatch -n '__fish_seen_subcommand_from help' -a '", out);
+		print_names(out), print_kinds(out);
+		fputs("'\n", out);
+	} else if (*action) {
+		fprintf(out, "complete -c rankwatch -n '__fish_seen_subcommand_from %s'%s\n", command->name, action);
+	}
+}
+
+static void print_fish(FILE *out)
+{
+	fputs("# fish completion for rankwatch\ncomplete -c rankwatch -f\n", out);
+	for (const struct command *const *command = command_table; *command; command++)
+		print_fish_command(out, *command);
+}
+
 int completion_print(FILE *out, const char *shell)
 {
 	if (!strcmp(shell, "bash"))
 		print_bash(out);
 	else if (!strcmp(shell, "zsh"))
 		print_zsh(out);
+	else if (!strcmp(shell, "fish"))
+		print_fish(out);
 	else
 		return -EINVAL;
 	return 0;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Prints the script for "bash" or "zsh"; -EINVAL for another shell. */
+/* Prints the script for "bash", "zsh" or "fish"; -EINVAL for another shell. */
 int completion_print(FILE *out, const char *shell);
 
 #endif

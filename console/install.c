@@ -36,7 +36,8 @@ static bool fill_build_tree(struct install *install, const char *build)
 	return join(install->plugin_directory, INSTALL_PATH, "%s/plugin", build) &&
 	       join(install->drill, INSTALL_PATH, "%s/drill/" DRILL_LIBRARY, build) &&
 	       join(install->sim_libraries, INSTALL_PATH, "%s/sim", build) &&
-	       join(install->workload_directory, INSTALL_PATH, "%s/sim/workload", build);
+	       join(install->workload_directory, INSTALL_PATH, "%s/sim/workload", build) &&
+	       join(install->terminals, INSTALL_PATH, "%s/console/terminfo", build);
 }
 
 static bool fill_installed(struct install *install, const char *prefix)
@@ -44,7 +45,8 @@ static bool fill_installed(struct install *install, const char *prefix)
 	return join(install->plugin_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR, prefix) &&
 	       join(install->drill, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR "/" DRILL_LIBRARY, prefix) &&
 	       join(install->sim_libraries, INSTALL_PATH, "%s/" RANKWATCH_LIBDIR "/rankwatch/sim", prefix) &&
-	       join(install->workload_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBEXECDIR "/rankwatch", prefix);
+	       join(install->workload_directory, INSTALL_PATH, "%s/" RANKWATCH_LIBEXECDIR "/rankwatch", prefix) &&
+	       join(install->terminals, INSTALL_PATH, "%s/share/rankwatch/terminfo", prefix);
 }
 
 /* The prefix is what remains of the program's directory without the configured bindir. */

@@ -18,6 +18,7 @@ struct install {
 	char drill[INSTALL_PATH];              /* the fire drill's library, for LD_PRELOAD */
 	char sim_libraries[INSTALL_PATH];      /* stand-in NCCL and CUDA driver, for LD_LIBRARY_PATH */
 	char workload_directory[INSTALL_PATH]; /* workload, slow-disk */
+	char terminals[INSTALL_PATH];          /* descriptions of terminals that came with it, for a system without */
 };
 
 /* LD_PRELOAD is a list between spaces and colons: NULL, or why the plugin's path cannot stand in it. Text to print. */

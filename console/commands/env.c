@@ -7,6 +7,7 @@
 #include "base/foreign_text.h"
 #include "console/command.h"
 #include "console/install.h"
+#include "console/library_fault.h"
 #include "console/nccl_plugin.h"
 
 struct options {
@@ -80,8 +81,11 @@ static int run(const struct command *command, int argc, char **argv)
 	struct install install;
 
 	command_parse(command, argc, argv, 0, &options);
-	if (install_find(&install) != 0 || access(install.plugin, R_OK) != 0) {
-		foreign_line(stderr, "rankwatch env: no plugin at %s; \"rankwatch doctor\" says more", install.plugin);
+	int err = install_find(&install);
+	const char *fault = err ? strerror(-err) : library_fault(install.plugin);
+
+	if (fault) {
+		foreign_line(stderr, "rankwatch env: %s: %s; \"rankwatch doctor\" says more", install.plugin, fault);
 		return COMMAND_FAILED;
 	}
 	print_chain();

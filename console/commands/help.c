@@ -81,7 +81,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &options);
 	if (options.shell && completion_print(stdout, options.shell)) {
-		fprintf(stderr, "rankwatch help: no completion for \"%s\": bash or zsh\n", options.shell);
+		fprintf(stderr, "rankwatch help: no completion for \"%s\": bash, zsh or fish\n", options.shell);
 		return COMMAND_MISUSE;
 	}
 	if (options.shell)
@@ -102,7 +102,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option help_options[] = {
-	{ "completion", KEY_COMPLETION, "SHELL", 0, "Print the completion script for bash or zsh", 0 },
+	{ "completion", KEY_COMPLETION, "SHELL", 0, "Print the completion script for bash, zsh or fish", 0 },
 	{ "man", KEY_MAN, NULL, 0, "Print the manual page, for man -l -", 0 },
 	{ 0 },
 };

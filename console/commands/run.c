@@ -16,6 +16,7 @@
 #include "finding/line_sink.h"
 #include "console/command.h"
 #include "console/kernel_xids.h"
+#include "console/library_fault.h"
 #include "console/nats_choice.h"
 #include "console/run/farewell.h"
 #include "console/run/saved_page.h"
@@ -501,12 +502,11 @@ static void open_outputs(struct run *run)
 static const struct job_environment *prepare(struct run *run)
 {
 	int err = install_find(&run->install);
+	const char *fault = err ? strerror(-err) : library_fault(run->install.plugin);
 
-	if (!err && access(run->install.plugin, R_OK))
-		err = -errno;
-	if (err) {
+	if (fault) {
 		foreign_line(stderr, "rankwatch run: %s: %s: the job runs unwatched",
-			     *run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, strerror(-err));
+			     *run->install.plugin ? run->install.plugin : INSTALL_PLUGIN_NAME, fault);
 		return NULL;
 	}
 	const char *obstacle = run->options.no_preload ? NULL : install_no_preload_because(&run->install);

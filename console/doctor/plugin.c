@@ -8,6 +8,7 @@
 
 #include "console/doctor/child.h"
 #include "console/doctor/libraries.h"
+#include "console/library_fault.h"
 #include "console/nccl_plugin.h"
 
 enum { SECONDS = 10 };
@@ -17,8 +18,10 @@ static void plugin_run(struct check_context *context, struct check_result *resul
 	static struct library_answer answer;
 	const char *path = context->install.plugin;
 
-	if (access(path, R_OK) != 0) {
-		check_say(result, VERDICT_NO, "%s: %s", path, strerror(errno));
+	const char *fault = library_fault(path);
+
+	if (fault) {
+		check_say(result, VERDICT_NO, "%s: %s", path, fault);
 		check_advise(result, "%s: without this file nothing records",
 			     context->install.build_tree ? "run ninja in the build directory"
 							 : "install rankwatch again");

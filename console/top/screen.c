@@ -2,6 +2,7 @@
 #define NCURSES_WIDECHAR 1
 #include "console/top/screen.h"
 
+#include "console/install.h"
 #include "console/top/view.h" /* before <term.h>, which makes macros of common words */
 
 #include <curses.h>
@@ -130,6 +131,21 @@ static void make_styles(bool colour)
 	}
 }
 
+/* Behind the system's own, for which the empty name before the colon stands, and behind what the user has named. */
+static void offer_descriptions(void)
+{
+	const char *named = getenv("TERMINFO_DIRS");
+	struct install install;
+	char *directories = NULL;
+
+	if (install_find(&install) != 0 || access(install.terminals, X_OK) != 0)
+		return;
+	if (asprintf(&directories, "%s:%s", named ? named : "", install.terminals) < 0)
+		return;
+	setenv("TERMINFO_DIRS", directories, 1);
+	free(directories);
+}
+
 int screen_open(bool colour)
 {
 	if (tcgetattr(STDIN_FILENO, &before))
@@ -137,6 +153,7 @@ int screen_open(bool colour)
 	/* ncurses would believe them, and not the terminal, also after it has been resized. Some shells and containers export them. */
 	unsetenv("COLUMNS");
 	unsetenv("LINES");
+	offer_descriptions();
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
 		return -ENOTTY;

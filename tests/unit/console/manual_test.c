@@ -112,11 +112,12 @@ Test(manual, pages_have_no_error_in_their_troff)
 
 Test(completion, scripts_are_good_shell)
 {
-	struct page bash = print_completion("bash"), zsh = print_completion("zsh");
+	struct page bash = print_completion("bash"), zsh = print_completion("zsh"), fish = print_completion("fish");
 
+	cr_expect_lt(completion_print(stdout, "tcsh"), 0);
 	must_accept("bash -n", &bash);
 	must_accept("zsh -n", &zsh);
-	cr_expect_lt(completion_print(stdout, "fish"), 0);
+	must_accept("fish -n", &fish);
 }
 
 /* What bash offers behind `words` when its last one is completed. */

@@ -53,7 +53,7 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_BUDGET", "PERCENT", "0.25", "most that we may add to the job, of its time; unset: and 2 s for its first operations" },
 	  PERCENT,
 	  MEMBER(budget_ppm) },
-	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: within the budget, or all" },
+	{ { "RANKWATCH_SCAN", "auto|all|input|output|off", "auto", "scan values: auto: inputs, before their operation, within the budget" },
 	  CHOICE,
 	  MEMBER(scan) },
 	{ { "RANKWATCH_GRAPHS", "0|1", "0", "scan inside CUDA graphs, too: adds nodes that stay in them" },

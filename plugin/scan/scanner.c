@@ -157,11 +157,11 @@ static void charge(struct scanner_costs *costs, uint64_t gpu_ns)
 /* The time of the job's threads is known as one sum: launches have equal parts of it. */
 static void charge_host(struct scanner *scanner, const struct scanner_costs *all, const struct scanner_costs *first)
 {
-	uint64_t host_ns = atomic_load_explicit(&scanner->box->header->scan_host_ns, memory_order_relaxed);
 	uint64_t launches = scanner->all.launches - all->launches;
 
 	if (!launches)
 		return;
+	uint64_t host_ns = atomic_load_explicit(&scanner->box->header->scan_host_ns, memory_order_relaxed);
 	double share = (double)(scanner->first.launches - first->launches) / (double)launches;
 	scanner->first.host_ns += (uint64_t)((double)(host_ns - all->host_ns) * share);
 	scanner->all.host_ns = host_ns;

@@ -11,9 +11,11 @@ static bool is_wanted(int bits)
 	return profiler_is_loaded() && profiler_mask() & bits;
 }
 
+/* AllGather moves bytes, and says so. */
 static void coll_start(struct task *task)
 {
 	uint32_t sequence = task->comm->ce_syncs;
+	bool bytes = task->function == FUNCTION_ALLGATHER;
 	struct event event = { .v7 = {
 				   .type = EVENT_CE_COLL,
 				   .parent = task->api_handle,
@@ -22,9 +24,9 @@ static void coll_start(struct task *task)
 						.function = function_name(task->function),
 						.send = task->send,
 						.recv = task->recv,
-						.count = task->count,
+						.count = bytes ? task->count * number_size(task->type) : task->count,
 						.root = task->root_or_peer,
-						.type = number_name(task->type),
+						.type = number_name(bytes ? ncclInt8 : task->type),
 						.strategy = "UC",
 						.ce_sequence = sequence,
 						.stream = task->stream,

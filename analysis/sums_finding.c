@@ -242,7 +242,8 @@ static struct record *make_record(const struct analysis *analysis, enum rw_scope
 	finding->late.by_ms = -1;
 	finding->late.longer_share = (double)recent->late_ns / all_ns;
 	finding->late.lost_share = (double)cost_ns(recent, count) / all_ns;
-	if (sums->ranks[ranks[0]].by_rows)
+	/* In a pipeline what repeats may be its passes, and stages may be a step or two apart. */
+	if (sums->ranks[ranks[0]].by_rows && knows_steps(analysis) && !analysis->job.pipelined)
 		finding->late.since_step = (int64_t)rows_step(&analysis->rows, analysis->rows.ranks[ranks[0]].since_row);
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;

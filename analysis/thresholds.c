@@ -20,6 +20,7 @@
 #include "analysis/gpu_trend.h"
 #include "analysis/hang.h"
 #include "analysis/held.h"
+#include "analysis/late_series.h"
 #include "analysis/lateness.h"
 #include "analysis/memory_limit.h"
 #include "analysis/nature.h"
@@ -67,6 +68,10 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, TIME, STRAGGLER_COST_MIN_NS, "a step, at least, is what it must cost …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
+	ROW(RW_KIND_STRAGGLER, COUNT, LATE_SERIES_ROWS_MIN, "steps in a row suffice where a rank's own work became longer at once and stays so, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_COST, "a step is what these must have cost in all, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_BEYOND, "what any other rank was ever late by …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, LATE_SERIES_STEADY, "of their median is what each of them must be late by"),
 	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time is what a rank must work longer than its peers where no single operation shows it …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or where it is as late for 24 windows, or 64 steps, and three times as late as any other rank, or four times on average"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),

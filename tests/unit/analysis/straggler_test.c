@@ -391,8 +391,8 @@ Test(straggler, a_stage_that_becomes_slower_is_found_in_a_pipeline)
 	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
 	cr_assert(finding);
-	/* The stages in the middle receive and send twice: that may be two passes, of which a step may have many. */
-	cr_expect_gt((double)finding->time_ns / 1e6, history_step_ms(run.history, 64));
+	/* The stages in the middle receive and send twice: that may be two passes, of which a step may have many. So no step is told. */
+	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 40));
 	cr_expect_eq(finding->since_step, -1, "%ld", finding->since_step);
 	for (size_t i = 0; i < run.count; i++)
 		cr_expect_eq(run.findings[i].rank, 2, "%s", run.findings[i].text);

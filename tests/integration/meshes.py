@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, in jobs whose steps have hundreds of operations, so that each is
+late by a millisecond or two. It must be named within seconds, and nobody else; in the same job without a fault nobody. Without a name those that
+decide; RANKWATCH_TEST_LONG=1: all, also with the default sampling of small operations, and beside other work."""
+
+import contextlib
+import subprocess
+import sys
+
+import stage
+
+FAULT_STEP, STEPS, WITHIN_S = 14, 44, 3.0
+SIZES = (f"--steps={STEPS}", "--limit=90")
+FSDP = ("--ranks=8", "--accumulate=8", "--layers=3", "--elements=4096", "--step-ms=190")
+TENSOR = ("--mesh=fsdp=4,tp=2", "--layers=4", "--elements=2048", "--step-ms=85")
+PIPELINE = ("--mesh=pp=2,dp_replicate=4", "--microbatches=4", "--layers=4", "--elements=4096", "--step-ms=80")
+
+
+def slow(percent, rank, ranks=1):
+    return ("--fault=gpu-even", f"--fault-percent={percent}", f"--fault-rank={rank}", f"--fault-ranks={ranks}", f"--fault-step={FAULT_STEP}")
+
+
+# name: (arguments, ranks that are slow)
+JOBS = {
+    "accumulated": (FSDP + slow(50, 5), [5]),
+    "tensor": (TENSOR + slow(50, 5), [5]),
+    "stage": (PIPELINE + slow(60, 4, 4), [4, 5, 6, 7]),
+    "replica": (PIPELINE + slow(60, 6), [6]),
+    "accumulated, healthy": (FSDP, []),
+    "tensor, healthy": (TENSOR, []),
+    "pipeline, healthy": (PIPELINE, []),
+}
+SELECTION = ("accumulated", "tensor", "stage", "replica", "tensor, healthy", "pipeline, healthy")
+
+
+@contextlib.contextmanager
+def other_work(wanted):
+    """A process that uses a third of a processor, in turns of 30 ms."""
+    busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n e = time.monotonic() + .01\n while time.monotonic() < e: pass\n time.sleep(.02)"]) if wanted else None
+    yield
+    if busy:
+        busy.kill()
+        busy.wait()
+
+
+def fault_begins_ns(play):
+    begins = [event["monotonic_ns"] for event in play.events("fault")]
+    return min(begins) if begins else 0
+
+
+def judge(failures, play, name, job, slow_ranks):
+    named = [(at_ns, finding) for at_ns, finding in job.out.json() if finding.get("kind") == "straggler" and finding.get("severity") != "notice"]
+    wrong = [finding["text"] for _, finding in named if not set(finding["ranks"]) <= set(slow_ranks)]
+    failures.check(not wrong, f"{name}: nobody else is named {wrong or ''}", always=True)
+    if not slow_ranks:
+        return
+    found = {rank for _, finding in named for rank in finding["ranks"]}
+    failures.check(found == set(slow_ranks), f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were")
+    if found:
+        after_s = (named[0][0] - fault_begins_ns(play)) / 1e9
+        failures.check(after_s <= WITHIN_S, f"{name}: after {after_s:.1f} s")
+
+
+def play_job(failures, name, gpu_time, busy):
+    arguments, slow_ranks = JOBS[name]
+    what = name + ("" if gpu_time else ", as small operations are sampled by default") + (", beside other work" if busy else "")
+    with stage.Stage() as play, other_work(busy):
+        job = play.start(stage.RANKWATCH, "run", "--json", "--job", play.dir.name, "--", *stage.workload(*SIZES, *arguments), RANKWATCH_GPU_TIME=gpu_time)
+        status = job.wait(120)
+        failures.check(status == 0, f"{what}: status {status} {'' if status == 0 else job.err.text()}", always=True)
+        judge(failures, play, what, job, slow_ranks)
+
+
+def main(names):
+    failures = stage.Failures(on_time=True)
+    for name in names or (JOBS if stage.LONG else SELECTION):
+        play_job(failures, name, "watermark", False)
+        if stage.LONG:
+            play_job(failures, name, None, False)
+            play_job(failures, name, "watermark", True)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -432,7 +432,7 @@ static void compiled(struct job *job)
 	NCCL(ncclCommInitRank(&job->comm, job->nranks, job_id(job, 0), job->rank));
 	job_header(&header);
 	CHECK(!strcmp(header.scan_state,
-		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto"));
+		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto, inputs"));
 }
 
 static int run_compiled(const char *name, const char *value, const char *told)

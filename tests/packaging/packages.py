@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 from root import Root, put_sim, shared_memory
 
@@ -36,10 +35,9 @@ def files(root):
 
 def upgrade_with_a_job(root, upgrade):
     """The job started with the old files runs on, and the collector names its late rank."""
-    job = subprocess.Popen(root.command(JOB), env=root.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    time.sleep(2)
+    job, said = root.start(JOB)
     upgrade()
-    said = job.communicate(timeout=120)[0]
+    said += job.communicate(timeout=120)[0]
     if job.returncode or "STRAGGLER  rank 2 (" not in said:
         raise AssertionError(f"{JOB}: status {job.returncode}\n{said}")
 

@@ -45,6 +45,16 @@ class Root:
             raise AssertionError(f"{line} does not say {words!r}:\n{said}")
         return said
 
+    def start(self, line):
+        """A job that is watched by now, and what it has said until then."""
+        job = subprocess.Popen(self.command(line), env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        said = ""
+        for text in job.stdout:
+            said += text
+            if " watching " in text:
+                break
+        return job, said
+
     def top(self):
         """In a terminal, whose description comes with the tree where the system has none."""
         pid, terminal = pty.fork()
@@ -101,10 +111,9 @@ def put_sim(sim, root):
 def play(root):
     root.must_say(f"{RANKWATCH} version", "rankwatch ")
     root.must_say(f"{RANKWATCH} doctor", "plugin", (0, 1))
-    job = subprocess.Popen(root.command(JOB), env=root.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    time.sleep(2)
+    job, said = root.start(JOB)
     root.top()
-    said = job.communicate(timeout=LIMIT_S)[0]
+    said += job.communicate(timeout=LIMIT_S)[0]
     if job.returncode != 0 or f"rank {LATE} (" not in said:
         raise AssertionError(f"{JOB}: status {job.returncode}\n{said}")
     root.must_say(f"{RANKWATCH} report /saved", f"rank {LATE}")

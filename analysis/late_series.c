@@ -80,7 +80,9 @@ static bool open_window(const struct late_series *series, uint32_t index, uint32
 			return false;
 	}
 	sort_doubles(sorted, length);
-	*window = (struct window){ .length = length, .median_ms = sorted[length / 2], .least_ms = sorted[0], .most_ms = sorted[length - 1] };
+	*window = (struct window){
+		.length = length, .median_ms = sorted[length / 2], .least_ms = sorted[0], .most_ms = sorted[length - 1]
+	};
 	return true;
 }
 
@@ -91,7 +93,8 @@ static bool is_dear(const struct window *window, double row_ms)
 
 static bool is_steady(const struct window *window)
 {
-	return window->least_ms >= LATE_SERIES_STEADY * window->median_ms && window->most_ms * LATE_SERIES_STEADY <= window->median_ms;
+	return window->least_ms >= LATE_SERIES_STEADY * window->median_ms &&
+	       window->most_ms * LATE_SERIES_STEADY <= window->median_ms;
 }
 
 static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window)
@@ -146,8 +149,8 @@ bool late_series_is_proven(const struct late_series *series, uint32_t index, dou
 		struct window window;
 		if (!open_window(series, index, length, &window))
 			return false;
-		if (is_dear(&window, row_ms) && is_steady(&window) && was_calm_before(series, index, &window) && is_much_beside_named(series, &window) &&
-		    !was_anybody_as_late(series, index, &window))
+		if (is_dear(&window, row_ms) && is_steady(&window) && was_calm_before(series, index, &window) &&
+		    is_much_beside_named(series, &window) && !was_anybody_as_late(series, index, &window))
 			return true;
 	}
 	return false;

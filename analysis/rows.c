@@ -11,10 +11,10 @@
 #include "analysis/sums.h"
 
 enum {
-	FOLLOWS = 256,     /* what is usual of a stage follows it by such a part a row, at most */
-	RENUMBERED = 64,   /* steps back: they are counted anew */
-	STAGES_MIN = 2,    /* stages of a pipeline that can be compared */
-	BEFORE_MIN = 5,    /* rows that show how long rows lasted before a rank was late */
+	FOLLOWS = 256,   /* what is usual of a stage follows it by such a part a row, at most */
+	RENUMBERED = 64, /* steps back: they are counted anew */
+	STAGES_MIN = 2,  /* stages of a pipeline that can be compared */
+	BEFORE_MIN = 5,  /* rows that show how long rows lasted before a rank was late */
 };
 
 /* One rank in the row that is judged. */
@@ -82,7 +82,8 @@ static uint32_t collect(struct rows *rows, uint64_t number, const uint32_t *grou
 	return count;
 }
 
-/* Who makes as many operations as most of the group, to the front; how many. Of a single row some may be counted in the next one. */
+/* Who makes as many operations as most of the group, to the front; how many. Of a single row some may count in the next
+ * one. */
 static uint32_t keep_alike(const struct rows *rows, struct entry *entries, uint32_t count, uint64_t *values)
 {
 	uint32_t kept = 0;
@@ -137,7 +138,8 @@ static double median_of_row(const struct entry *entries, uint32_t count, uint64_
 	return (double)values[(count - 1) / 2] / 1e6;
 }
 
-/* The first rows of a stage say what is usual; then that follows, but only slowly: a lateness shall not become usual. */
+/* The first rows of a stage say what is usual; then that follows, but only slowly: a lateness shall not become usual.
+ */
 static void learn(struct rows_stage *stage, double own_ms, double all)
 {
 	const uint32_t firsts = sizeof(stage->firsts_ms) / sizeof(*stage->firsts_ms);
@@ -154,8 +156,10 @@ static void learn(struct rows_stage *stage, double own_ms, double all)
 	stage->usual_ms += copysign(fmin(fabs(away_ms), stage->usual_ms / FOLLOWS), away_ms);
 }
 
-/* How many times as long as usual the stages work in this row: that one of them for which it is least but half of them. */
-static double find_all(const struct rows *rows, const uint32_t *firsts, const double *own_ms, uint32_t count, double *times)
+/* How many times as long as usual the stages work in this row: that one of them for which it is least but half of them.
+ */
+static double find_all(const struct rows *rows, const uint32_t *firsts, const double *own_ms, uint32_t count,
+		       double *times)
 {
 	uint32_t known = 0;
 
@@ -182,13 +186,12 @@ static void judge_stages(struct rows *rows, const uint32_t *firsts, const double
 }
 
 /* Late beyond chance from now on, or no longer. */
-static void decide(struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns, uint64_t *decided_ns, uint32_t *clean)
+static void decide(struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns, uint64_t *decided_ns,
+		   uint32_t *clean)
 {
 	bool late = late_series_is_late(series, index, lasts_ms);
-	bool proven = late && !*decided_ns &&
-		      late_series_is_proven(series, index, lasts_ms);
 
-	if (proven) {
+	if (late && !*decided_ns && late_series_is_proven(series, index, lasts_ms)) {
 		*decided_ns = at_ns;
 		*clean = 0;
 	} else if (*decided_ns) {
@@ -267,7 +270,7 @@ struct groups {
 	uint32_t *of; /* by rank */
 	struct entry *entries;
 	uint64_t *values;
-	uint32_t *firsts; /* first rank of each group that was judged, … */
+	uint32_t *firsts;       /* first rank of each group that was judged, … */
 	double *own_ms, *times; /* … its work, and room for as many */
 	uint32_t count;
 };
@@ -297,9 +300,21 @@ static void judge_row(struct rows *rows, struct groups *groups, uint64_t number)
 	for (uint32_t i = 0; i < groups->count; i++) {
 		struct rows_stage *stage = &rows->stages[groups->firsts[i]];
 		stage->late_ms = late_series_late_ms(&rows->stages_late, groups->firsts[i], 0);
-		decide(&rows->stages_late, groups->firsts[i], row_ms(rows), groups->entries[0].row->until_ns, &stage->decided_ns, &stage->clean);
+		decide(&rows->stages_late, groups->firsts[i], row_ms(rows), groups->entries[0].row->until_ns,
+		       &stage->decided_ns, &stage->clean);
 	}
 	decide_ranks(rows, groups->entries, count);
+}
+
+/* A group is called by its first rank, which stays the same however its ranks were found to be alike. values: zeroed.
+ */
+static void name_groups(const struct rows *rows, struct groups *groups)
+{
+	for (uint32_t i = 0; i < rows->job->rank_count; i++) {
+		uint64_t *first = &groups->values[groups->of[i]];
+		*first = *first ? *first : i + 1;
+		groups->of[i] = (uint32_t)(*first - 1);
+	}
 }
 
 static void judge(struct rows *rows, uint64_t number)
@@ -315,8 +330,10 @@ static void judge(struct rows *rows, uint64_t number)
 	};
 	bool memory = groups.of && groups.entries && groups.values && groups.firsts && groups.own_ms && groups.times;
 
-	if (memory && !alike_find(rows->job, false, groups.of))
+	if (memory && !alike_find(rows->job, false, groups.of)) {
+		name_groups(rows, &groups);
 		judge_row(rows, &groups, number);
+	}
 	free(groups.of);
 	free(groups.entries);
 	free(groups.values);
@@ -368,7 +385,8 @@ void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t a
 	if (before)
 		rows->ranks[rank].rows[before % ROWS_KEPT].until_ns = at_ns;
 	rows->ranks[rank].number = number;
-	rows->ranks[rank].rows[number % ROWS_KEPT] = (struct row){ .number = number, .from_ns = at_ns, .until_ns = at_ns, .late_ms = NAN };
+	rows->ranks[rank].rows[number % ROWS_KEPT] =
+	    (struct row){ .number = number, .from_ns = at_ns, .until_ns = at_ns, .late_ms = NAN };
 	if (number > rows->newest) {
 		rows->next = rows->newest ? rows->next : number + 1; /* the first one is not whole */
 		rows->newest = number;
@@ -385,7 +403,8 @@ static struct row *row_of(struct rows *rows, uint32_t rank)
 	return &rows->ranks[rank].rows[rows->ranks[rank].number % ROWS_KEPT];
 }
 
-void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns, uint64_t until_ns)
+void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
+	       uint64_t until_ns)
 {
 	struct row *row = row_of(rows, rank);
 
@@ -415,7 +434,8 @@ void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64
 		row->device_ns += until_ns - from_ns;
 }
 
-void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting)
+void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation,
+			 const struct sums_meeting *meeting)
 {
 	struct row *row = row_of(rows, rank);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. A rank is late in a row by
- * what it works longer than the median of the other ranks that do the same, and is inside operations less; the smaller of the two, signed.
- * So a rank that waits less in one communicator because it has waited in another is not late. A stage of a pipeline whose replicas all work
- * longer is late by what it works longer than it used to, beyond what the other stages do.
+ * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. A
+ * rank is late in a row by what it works longer than the median of the other ranks that do the same, and is inside
+ * operations less; the smaller of the two, signed. So a rank that waits less in one communicator because it has waited
+ * in another is not late. A stage of a pipeline whose replicas all work longer is late by what it works longer than it
+ * used to, beyond what the other stages do.
  *
- * analysis/late_series.h says whether that is beyond chance. Times are in ns, on the clock of the host. docs/analysis.md, "Late by step".
+ * analysis/late_series.h says whether that is beyond chance. Times are in ns, on the clock of the host.
+ * docs/analysis.md, "Late by step".
  */
 #ifndef ANALYSIS_ROWS_H
 #define ANALYSIS_ROWS_H
@@ -25,7 +27,7 @@ enum {
 };
 #define ROWS_LEAST_NS 100000000u /* a row lasts, at least */
 #define ROWS_KEEPS    0.9375
-#define ROWS_UNSEEN   0.02       /* of a row, or less, may be unseen */
+#define ROWS_UNSEEN   0.02 /* of a row, or less, may be unseen */
 
 struct operation;
 struct sums_meeting;
@@ -34,13 +36,13 @@ struct row {
 	uint64_t number; /* 0 none */
 	uint64_t from_ns, until_ns;
 	uint64_t own_ns, inside_ns, unseen_ns; /* waits and transfers are inside */
-	uint64_t host_ns, device_ns;           /* of own_ns: the host launched later than that; it had launched well before */
-	uint64_t unlaunched_ns;                /* of own_ns: when the host launched is not known */
-	uint64_t single_ns;                    /* what single operations were seen late by */
-	int64_t shift_ns;                      /* how much later it saw operations end than all ranks did on average */
+	uint64_t host_ns, device_ns; /* of own_ns: the host launched later than that; it had launched well before */
+	uint64_t unlaunched_ns;      /* of own_ns: when the host launched is not known */
+	uint64_t single_ns;          /* what single operations were seen late by */
+	int64_t shift_ns;            /* how much later it saw operations end than all ranks did on average */
 	uint32_t operations;
-	double late_ms;                        /* NAN: not judged */
-	double beyond_ms;                      /* more than any other rank that is compared with it, and is not named; at least 0 */
+	double late_ms;   /* NAN: not judged */
+	double beyond_ms; /* more than any other rank that is compared with it, and is not named; at least 0 */
 };
 
 struct rows_rank {
@@ -58,10 +60,10 @@ struct rows_rank {
 
 /* All ranks of a stage of a pipeline, by the index of its first one. */
 struct rows_stage {
-	double usual_ms;         /* of own work; 0 not known yet */
-	double firsts_ms[5];     /* of which it is the median at first */
+	double usual_ms;     /* of own work; 0 not known yet */
+	double firsts_ms[5]; /* of which it is the median at first */
 	uint32_t known;
-	double late_ms;          /* in the row that is judged; NAN not known */
+	double late_ms; /* in the row that is judged; NAN not known */
 	uint64_t decided_ns;
 	uint32_t clean;
 };
@@ -71,19 +73,21 @@ struct rows {
 	struct rows_rank *ranks;
 	struct rows_stage *stages;
 	uint32_t rank_count;
-	uint64_t steps;           /* that a row holds; 0: how long they are is not known yet */
-	uint64_t step_ns;         /* usual duration of a step */
-	uint64_t next, newest;    /* number of the row that is judged next, and of the newest */
+	uint64_t steps;        /* that a row holds; 0: how long they are is not known yet */
+	uint64_t step_ns;      /* usual duration of a step */
+	uint64_t next, newest; /* number of the row that is judged next, and of the newest */
 	struct late_series late, stages_late;
 };
 
 /* The rank's operations belong to this step of the job from now on, counted from 1; 0: to none that is known. */
 void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t at_ns);
 /* It spent so long; `part` as in the account, `inside`: in an operation. */
-void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns, uint64_t until_ns);
+void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
+	       uint64_t until_ns);
 /* As sums_note_launch() and sums_note_operation(). */
 void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
-void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting);
+void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation,
+			 const struct sums_meeting *meeting);
 /* Steps usually take so long: rows that hold too many or too few are cut anew. 0 not known. */
 void rows_fit(struct rows *rows, uint64_t step_ns);
 /* Is the rank, or its stage, taken to be late? */

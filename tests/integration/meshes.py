@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, in jobs whose steps have hundreds of operations, so that each is
-late by a millisecond or two. It must be named within seconds, and nobody else; in the same job without a fault nobody. Without a name those that
-decide; RANKWATCH_TEST_LONG=1: all, also with the default sampling of small operations, and beside other work."""
+"""meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, in jobs whose steps have hundreds of
+operations, so that each is late by a millisecond or two. It must be named within seconds, and nobody else; in the same
+job without a fault nobody. Without a name a selection; RANKWATCH_TEST_LONG=1: all, also with the default sampling of
+small operations, and beside other work."""
 
 import contextlib
 import subprocess
@@ -10,6 +11,14 @@ import sys
 
 import stage
 
+BUSY = """
+import time
+while True:
+    end = time.monotonic() + 0.01
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.02)
+"""
 FAULT_STEP, STEPS, WITHIN_S = 14, 44, 3.0
 SIZES = (f"--steps={STEPS}", "--limit=90")
 FSDP = ("--ranks=8", "--accumulate=8", "--layers=3", "--elements=4096", "--step-ms=190")
@@ -18,7 +27,8 @@ PIPELINE = ("--mesh=pp=2,dp_replicate=4", "--microbatches=4", "--layers=4", "--e
 
 
 def slow(percent, rank, ranks=1):
-    return ("--fault=gpu-even", f"--fault-percent={percent}", f"--fault-rank={rank}", f"--fault-ranks={ranks}", f"--fault-step={FAULT_STEP}")
+    return ("--fault=gpu-even", f"--fault-percent={percent}", f"--fault-rank={rank}", f"--fault-ranks={ranks}",
+            f"--fault-step={FAULT_STEP}")
 
 
 # name: (arguments, ranks that are slow)
@@ -37,7 +47,7 @@ SELECTION = ("accumulated", "tensor", "stage", "replica", "tensor, healthy", "pi
 @contextlib.contextmanager
 def other_work(wanted):
     """A process that uses a third of a processor, in turns of 30 ms."""
-    busy = subprocess.Popen([sys.executable, "-c", "import time\nwhile True:\n e = time.monotonic() + .01\n while time.monotonic() < e: pass\n time.sleep(.02)"]) if wanted else None
+    busy = subprocess.Popen([sys.executable, "-c", BUSY]) if wanted else None
     yield
     if busy:
         busy.kill()
@@ -50,7 +60,8 @@ def fault_begins_ns(play):
 
 
 def judge(failures, play, name, job, slow_ranks):
-    named = [(at_ns, finding) for at_ns, finding in job.out.json() if finding.get("kind") == "straggler" and finding.get("severity") != "notice"]
+    named = [(at_ns, finding) for at_ns, finding in job.out.json()
+             if finding.get("kind") == "straggler" and finding.get("severity") != "notice"]
     wrong = [finding["text"] for _, finding in named if not set(finding["ranks"]) <= set(slow_ranks)]
     failures.check(not wrong, f"{name}: nobody else is named {wrong or ''}", always=True)
     if not slow_ranks:
@@ -64,9 +75,10 @@ def judge(failures, play, name, job, slow_ranks):
 
 def play_job(failures, name, gpu_time, busy):
     arguments, slow_ranks = JOBS[name]
-    what = name + ("" if gpu_time else ", as small operations are sampled by default") + (", beside other work" if busy else "")
+    what = name + ("" if gpu_time else ", sampled by default") + (", beside other work" if busy else "")
     with stage.Stage() as play, other_work(busy):
-        job = play.start(stage.RANKWATCH, "run", "--json", "--job", play.dir.name, "--", *stage.workload(*SIZES, *arguments), RANKWATCH_GPU_TIME=gpu_time)
+        job = play.start(stage.RANKWATCH, "run", "--json", "--job", play.dir.name, "--",
+                         *stage.workload(*SIZES, *arguments), RANKWATCH_GPU_TIME=gpu_time)
         status = job.wait(120)
         failures.check(status == 0, f"{what}: status {status} {'' if status == 0 else job.err.text()}", always=True)
         judge(failures, play, what, job, slow_ranks)

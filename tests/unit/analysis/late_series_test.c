@@ -30,7 +30,8 @@ static bool row_with(uint32_t rank, double late_ms)
 	bool proven = late_series_is_proven(&series, rank, ROW_MS);
 	for (uint32_t i = 0; i < RANKS; i++)
 		if (i != rank)
-			cr_expect_not(late_series_is_proven(&series, i, ROW_MS), "rank %u in row %lu", i, (unsigned long)series.row);
+			cr_expect_not(late_series_is_proven(&series, i, ROW_MS), "rank %u in row %lu", i,
+				      (unsigned long)series.row);
 	return proven;
 }
 

@@ -17,7 +17,7 @@ VIEWS = {
     "1": [f"STRAGGLER +rank {LATE} ", "  lost ", "  watchdog ", rf"\n.? +{LATE}  L "],
     "2": [rf"\n.? +{LATE}  L "],
     "3": ["COMMUNICATOR", "8 of 8", rf"\b{LATE}: \d+"],
-    "4": [rf"\n +{LATE}  L ", r"host \S+, pid \d+, step \d+", "scans: ", "THREADS", "python-main", r"futex\(2\)", "LAST OPERATIONS", "AllGather +#"],
+    "4": [rf"\n +{LATE}  L ", r"host \S+, pid \d+, step \d+", "scans: ", "THREADS", "python-main", r"futex\(2\)", "LAST OPERATIONS", r"(AllGather|ReduceScatter|AllReduce) +#"],
     "5": ["CLEAN SCANS", rf"\n +{LATE}  +\d+ "],
     "6": ["FINDINGS", f"STRAGGLER +rank {LATE} "],
 }

@@ -9,7 +9,8 @@
 /* A rank's newest rows. */
 struct window {
 	uint32_t length;
-	double median_ms, least_ms, most_ms;
+	double mean_ms, median_ms, low_ms, high_ms; /* low, high: quartiles */
+	uint32_t late;                              /* rows in which it was late by half of the median */
 };
 
 static void empty(struct late_past *past, bool open)
@@ -80,34 +81,44 @@ static bool open_window(const struct late_series *series, uint32_t index, uint32
 			return false;
 	}
 	sort_doubles(sorted, length);
-	*window = (struct window){
-		.length = length, .median_ms = sorted[length / 2], .least_ms = sorted[0], .most_ms = sorted[length - 1]
-	};
+	*window = (struct window){ .length = length, .median_ms = sorted[length / 2] };
+	window->low_ms = sorted[(length - 1) / 4];
+	window->high_ms = sorted[length - 1 - (length - 1) / 4];
+	for (uint32_t i = 0; i < length; i++) {
+		window->mean_ms += sorted[i] / length;
+		window->late += sorted[i] * 2 >= window->median_ms;
+	}
 	return true;
 }
 
 static bool is_dear(const struct window *window, double row_ms)
 {
-	return window->median_ms >= cost_ms(row_ms) && window->median_ms * window->length >= LATE_SERIES_COST * row_ms;
+	return window->median_ms >= cost_ms(row_ms) && window->mean_ms * window->length >= LATE_SERIES_COST * row_ms;
 }
 
 static bool is_steady(const struct window *window)
 {
-	return window->least_ms >= LATE_SERIES_STEADY * window->median_ms &&
-	       window->most_ms * LATE_SERIES_STEADY <= window->median_ms;
+	return window->late >= window->length - window->length / LATE_SERIES_OUTLIERS &&
+	       window->low_ms >= LATE_SERIES_STEADY * window->median_ms &&
+	       window->high_ms * LATE_SERIES_STEADY <= window->median_ms;
 }
 
+/* Before, on average; and in a single row it may have been late all the same. */
 static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window)
 {
-	uint32_t known = 0;
+	uint32_t known = 0, late = 0;
+	double sum_ms = 0;
 
 	for (uint32_t i = 0; i < LATE_SERIES_BEFORE; i++) {
 		double late_ms = late_at(series, index, window->length + i);
-		if (fabs(late_ms) * LATE_SERIES_CALM > window->median_ms)
-			return false;
-		known += !isnan(late_ms);
+		if (isnan(late_ms))
+			continue;
+		known++;
+		sum_ms += late_ms;
+		late += late_ms * 2 >= window->median_ms;
 	}
-	return known >= LATE_SERIES_BEFORE_MIN;
+	return known >= LATE_SERIES_BEFORE_MIN && late <= 1 &&
+	       fabs(sum_ms) * LATE_SERIES_CALM <= window->mean_ms * known;
 }
 
 /* A rank that is named makes others wait that work with it, and these come a little late elsewhere. */
@@ -119,18 +130,31 @@ static bool is_much_beside_named(const struct late_series *series, const struct 
 			continue;
 		for (uint32_t back = 0; back < window->length; back++)
 			sum_ms += late_series_late_ms(series, i, back);
-		if (window->median_ms * window->length * LATE_SERIES_BESIDE < sum_ms)
+		if (window->mean_ms * window->length * LATE_SERIES_BESIDE < sum_ms)
 			return false;
 	}
 	return true;
 }
 
+/* In any rows of the job that are kept, as many in a row. */
 static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window)
 {
-	for (uint64_t back = 0; back < series->row && back < LATE_SERIES_KEPT; back++)
-		if (series->row - back > series->pasts[index].explained &&
-		    late_at(series, index, back) * LATE_SERIES_BEYOND > window->median_ms)
+	double sum_ms = 0;
+	uint32_t known = 0;
+
+	for (uint64_t back = 0; back < series->row && back < LATE_SERIES_KEPT; back++) {
+		double late_ms = late_at(series, index, back);
+		if (isnan(late_ms) || series->row - back <= series->pasts[index].explained) {
+			sum_ms = known = 0;
+			continue;
+		}
+		sum_ms += late_ms;
+		known++;
+		if (known > window->length)
+			sum_ms -= late_at(series, index, back - window->length);
+		if (known >= window->length && sum_ms * LATE_SERIES_BEYOND > window->mean_ms * window->length)
 			return true;
+	}
 	return false;
 }
 

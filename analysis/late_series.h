@@ -2,8 +2,8 @@
 /*
  * Has a rank become late for good? One number a rank and row tells what it was late by, in ms, signed; a row is a step
  * or a few short ones (analysis/rows.h). The answer needs no distribution: the rank was not late before, has been late
- * in each of the newest rows by about as much, and nobody else was ever late by half of that. docs/analysis.md, "Late
- * by step".
+ * in the newest rows by about as much in each, and nobody else was ever late by half of that over as many rows.
+ * docs/analysis.md, "Late by step".
  *
  * Lateness that was there from the first row on, that creeps, or that comes now and then is not looked for here.
  */
@@ -18,16 +18,17 @@ enum {
 	LATE_SERIES_ROWS_MAX = 16,  /* … and at most: over more of them noise that lasts is as steady */
 	LATE_SERIES_BEFORE = 12,    /* rows before that are looked at, … */
 	LATE_SERIES_BEFORE_MIN = 5, /* … of which so many must be known */
-	LATE_SERIES_CALM = 4,       /* in them it was late by such a part, at most */
-	LATE_SERIES_BEYOND = 2,     /* times as late as any other rank ever was, unless a finding explains that */
-	LATE_SERIES_BESIDE = 2,     /* beside a rank that is named another one must be late by such a part of it */
-	LATE_SERIES_KEPT = 256,     /* rows of history a rank */
+	LATE_SERIES_CALM = 4,       /* in them it was late by such a part, on average, at most */
+	LATE_SERIES_OUTLIERS = 7, /* one of so many rows since then may be one in which it was late by less than half */
+	LATE_SERIES_BEYOND =
+	    2, /* times as late as any other rank was over as many rows, unless a finding explains that */
+	LATE_SERIES_BESIDE = 2, /* beside a rank that is named another one must be late by such a part of it */
+	LATE_SERIES_KEPT = 256, /* rows of history a rank */
 };
 #define LATE_SERIES_SHARE   0.03 /* of a row is what a lateness must cost, … */
 #define LATE_SERIES_COST_MS 20.0 /* … and so much, if that is more … */
-#define LATE_SERIES_STEADY                                                                                             \
-	0.65 /* of the median it was late by in each row since then, at least, and by its inverse at most */
-#define LATE_SERIES_COST 1.2 /* … and so many rows, in all, since it began */
+#define LATE_SERIES_STEADY  0.65 /* of the median are its quartiles since then, at least, and its inverse at most */
+#define LATE_SERIES_COST    1.2  /* … and so many rows, in all, since it began */
 
 /* One rank's past. */
 struct late_past {

@@ -250,7 +250,8 @@ void scanning_not_launched(bool plans_are_told)
 void scanning_untold(struct recording *recording, struct rw_operation *slot)
 {
 	struct communicator *communicator = &recording->communicators[slot->comm];
-	uint32_t known = atomic_load_explicit(&slot->known, memory_order_relaxed);
+	/* With what the calling thread had written before it said that it is known. */
+	uint32_t known = atomic_load_explicit(&slot->known, memory_order_acquire);
 	struct scan_buffers buffers;
 
 	if (!may_scan(communicator) || !(known & RW_KNOWN_CALL) || known & RW_KNOWN_SCAN_OUT ||

@@ -447,6 +447,23 @@ void rows_note_operation(struct rows *rows, uint32_t rank, const struct operatio
 		row->single_ns += (uint64_t)operation->late_us * 1000;
 }
 
+uint64_t rows_late_ns(const struct rows *rows, uint32_t rank, uint32_t count)
+{
+	double sum_ms = 0;
+	uint32_t known = 0;
+
+	if (rank >= rows->rank_count)
+		return 0;
+	for (uint64_t number = rows->next; number && known < count && number + ROWS_KEPT > rows->next; number--) {
+		const struct row *row = &rows->ranks[rank].rows[(number - 1) % ROWS_KEPT];
+		if (row->number != number - 1 || isnan(row->late_ms))
+			continue;
+		sum_ms += row->late_ms;
+		known++;
+	}
+	return sum_ms > 0 ? (uint64_t)(sum_ms * 1e6 / known / (double)rows->steps) : 0;
+}
+
 /* Twice as many steps where they are that short, half as many where they last that long. */
 void rows_fit(struct rows *rows, uint64_t step_ns)
 {

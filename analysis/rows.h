@@ -105,6 +105,8 @@ static inline uint64_t rows_last_ns(const struct rows *rows)
 {
 	return rows->steps * rows->step_ns;
 }
+/* What the rank was late by in a step, on average over its newest `count` rows that were judged; 0 where none was. */
+uint64_t rows_late_ns(const struct rows *rows, uint32_t rank, uint32_t count);
 void rows_free(struct rows *rows);
 
 #endif

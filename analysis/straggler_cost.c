@@ -160,6 +160,21 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Rows also add up what is too little in a single operation to be seen. */
+static uint64_t by_rows_ns(const struct analysis *analysis, const uint32_t *ranks, uint32_t count)
+{
+	uint64_t late_ns = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		late_ns = largest(late_ns, rows_late_ns(&analysis->rows, ranks[i], COST_STEPS));
+	return late_ns;
+}
+
 /* What steps take longer than before; UINT64_MAX: not known, or others may have a part in it. */
 static uint64_t growth_ns(const struct stragglers *stragglers, const struct suspect *suspect, const uint32_t *ranks,
 			  uint32_t count)
@@ -214,8 +229,8 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		cost.lost_ns = least(replayed_ns, charge.certain_ns / steps);
 	} else {
 		/* Steps grew when this rank, and no other, became late: what the replay lost on its way is of no matter. */
-		uint64_t late_ns = charge.late_ns / steps;
-		cost.lost_ns = cost.at_most_ns = least(growth, late_ns > replayed_ns ? late_ns : replayed_ns);
+		uint64_t late_ns = largest(charge.late_ns / steps, by_rows_ns(analysis, ranks, count));
+		cost.lost_ns = cost.at_most_ns = least(growth, largest(late_ns, replayed_ns));
 	}
 	/* What steps have become longer by is all of it, however little of it was followed. */
 	cost.at_least = cost.lost_ns < growth && is_partly_seen(stragglers, ranks, count, first, suspect->step);

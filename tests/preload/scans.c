@@ -429,10 +429,11 @@ static void unasked(struct job *job)
 static void compiled(struct job *job)
 {
 	setenv("RANKWATCH_QUIET", "0", 1);
+	setenv("RANKWATCH_SCAN", "all", 1);
 	NCCL(ncclCommInitRank(&job->comm, job->nranks, job_id(job, 0), job->rank));
 	job_header(&header);
 	CHECK(!strcmp(header.scan_state,
-		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "auto, inputs"));
+		      getenv("RANKWATCH_SCAN_PTX") ? "off: cuModuleLoadData failed with CUDA error 209" : "all"));
 }
 
 static int run_compiled(const char *name, const char *value, const char *told)

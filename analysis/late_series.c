@@ -6,6 +6,8 @@
 
 #include "analysis/sorting.h"
 
+#define SMOOTH_MS 0.5 /* less than this is no change */
+
 /* A rank's newest rows. */
 struct window {
 	uint32_t length;
@@ -103,22 +105,54 @@ static bool is_steady(const struct window *window)
 	       window->high_ms * LATE_SERIES_STEADY <= window->median_ms;
 }
 
-/* Before, on average; and in a single row it may have been late all the same. */
+/* Before, on average, and in each row. */
 static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window)
 {
-	uint32_t known = 0, late = 0;
+	uint32_t known = 0;
 	double sum_ms = 0;
 
 	for (uint32_t i = 0; i < LATE_SERIES_BEFORE; i++) {
 		double late_ms = late_at(series, index, window->length + i);
 		if (isnan(late_ms))
 			continue;
+		if (late_ms * LATE_SERIES_CALM > window->median_ms)
+			return false;
 		known++;
 		sum_ms += late_ms;
-		late += late_ms * 2 >= window->median_ms;
 	}
-	return known >= LATE_SERIES_BEFORE_MIN && late <= 1 &&
-	       fabs(sum_ms) * LATE_SERIES_CALM <= window->mean_ms * known;
+	return known >= LATE_SERIES_BEFORE_MIN && fabs(sum_ms) * LATE_SERIES_CALM_MEAN <= window->mean_ms * known;
+}
+
+/* From one row to the next, on average over the newest rows; NAN: not known. */
+static double change_ms(const struct late_series *series, uint32_t index, uint32_t rows)
+{
+	double sum_ms = 0;
+	uint32_t known = 0;
+
+	for (uint32_t back = 0; back + 1 < rows; back++) {
+		double change = fabs(late_at(series, index, back) - late_at(series, index, back + 1));
+		if (isnan(change))
+			continue;
+		sum_ms += change;
+		known++;
+	}
+	return known ? sum_ms / known : NAN;
+}
+
+/* What a fault costs, it costs alike in each row. Noise that lasts changes by more, the larger it is. */
+static bool is_as_smooth_as_others(const struct late_series *series, uint32_t index, const struct window *window)
+{
+	double sum_ms = 0;
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < series->count; i++) {
+		double change = change_ms(series, i, window->length + LATE_SERIES_BEFORE);
+		if (i == index || series->pasts[i].open || isnan(change))
+			continue;
+		sum_ms += change;
+		known++;
+	}
+	return known && change_ms(series, index, window->length) <= LATE_SERIES_ROUGH * sum_ms / known + SMOOTH_MS;
 }
 
 /* A rank that is named makes others wait that work with it, and these come a little late elsewhere. */
@@ -136,25 +170,15 @@ static bool is_much_beside_named(const struct late_series *series, const struct 
 	return true;
 }
 
-/* In any rows of the job that are kept, as many in a row. */
+/* In any row that is kept, but the first ones of the job, which warm up. */
 static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window)
 {
-	double sum_ms = 0;
-	uint32_t known = 0;
+	uint64_t first = series->pasts[index].explained;
 
-	for (uint64_t back = 0; back < series->row && back < LATE_SERIES_KEPT; back++) {
-		double late_ms = late_at(series, index, back);
-		if (isnan(late_ms) || series->row - back <= series->pasts[index].explained) {
-			sum_ms = known = 0;
-			continue;
-		}
-		sum_ms += late_ms;
-		known++;
-		if (known > window->length)
-			sum_ms -= late_at(series, index, back - window->length);
-		if (known >= window->length && sum_ms * LATE_SERIES_BEYOND > window->mean_ms * window->length)
+	first = first > LATE_SERIES_FIRST ? first : LATE_SERIES_FIRST;
+	for (uint64_t back = 0; first + back < series->row && back < LATE_SERIES_KEPT; back++)
+		if (late_at(series, index, back) * LATE_SERIES_BEYOND > window->median_ms)
 			return true;
-	}
 	return false;
 }
 
@@ -174,7 +198,8 @@ bool late_series_is_proven(const struct late_series *series, uint32_t index, dou
 		if (!open_window(series, index, length, &window))
 			return false;
 		if (is_dear(&window, row_ms) && is_steady(&window) && was_calm_before(series, index, &window) &&
-		    is_much_beside_named(series, &window) && !was_anybody_as_late(series, index, &window))
+		    is_as_smooth_as_others(series, index, &window) && is_much_beside_named(series, &window) &&
+		    !was_anybody_as_late(series, index, &window))
 			return true;
 	}
 	return false;

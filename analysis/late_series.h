@@ -2,7 +2,7 @@
 /*
  * Has a rank become late for good? One number a rank and row tells what it was late by, in ms, signed; a row is a step
  * or a few short ones (analysis/rows.h). The answer needs no distribution: the rank was not late before, has been late
- * in the newest rows by about as much in each, and nobody else was ever late by half of that over as many rows.
+ * in the newest rows by about as much in each, and nobody else was ever late by half of that.
  * docs/analysis.md, "Late by step".
  *
  * Lateness that was there from the first row on, that creeps, or that comes now and then is not looked for here.
@@ -18,12 +18,14 @@ enum {
 	LATE_SERIES_ROWS_MAX = 16,  /* … and at most: over more of them noise that lasts is as steady */
 	LATE_SERIES_BEFORE = 12,    /* rows before that are looked at, … */
 	LATE_SERIES_BEFORE_MIN = 5, /* … of which so many must be known */
-	LATE_SERIES_CALM = 4,       /* in them it was late by such a part, on average, at most */
+	LATE_SERIES_CALM = 3,       /* in each of them it was late by such a part, at most, … */
+	LATE_SERIES_CALM_MEAN = 4,  /* … and on average by such a one */
+	LATE_SERIES_FIRST = 3,      /* rows of the job warm up */
+	LATE_SERIES_ROUGH = 2,      /* times as much as others it may change by from row to row */
 	LATE_SERIES_OUTLIERS = 7, /* one of so many rows since then may be one in which it was late by less than half */
-	LATE_SERIES_BEYOND =
-	    2, /* times as late as any other rank was over as many rows, unless a finding explains that */
-	LATE_SERIES_BESIDE = 2, /* beside a rank that is named another one must be late by such a part of it */
-	LATE_SERIES_KEPT = 256, /* rows of history a rank */
+	LATE_SERIES_BEYOND = 2,   /* times as late as any other rank ever was, unless a finding explains that */
+	LATE_SERIES_BESIDE = 2,   /* beside a rank that is named another one must be late by such a part of it */
+	LATE_SERIES_KEPT = 256,   /* rows of history a rank */
 };
 #define LATE_SERIES_SHARE   0.03 /* of a row is what a lateness must cost, … */
 #define LATE_SERIES_COST_MS 20.0 /* … and so much, if that is more … */

@@ -20,7 +20,8 @@ static bool stands_in(const struct instance *instance, uint32_t rank)
 	return false;
 }
 
-/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end. */
+/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end, unless
+ * it was called in one group with a Send or Recv that has no other end. */
 static const struct standing *where_it_waits(const struct waiting *waiting, uint32_t rank)
 {
 	const struct standing *oldest = NULL;
@@ -28,6 +29,8 @@ static const struct standing *where_it_waits(const struct waiting *waiting, uint
 	for (size_t i = 0; i < waiting->count; i++) {
 		const struct standing *standing = &waiting->standings[i];
 		if (!standing->since_ns || !stands_in(standing->instance, rank))
+			continue;
+		if (!standing->missing && waiting_is_tied(standing->instance))
 			continue;
 		if (!standing->missing)
 			return NULL;

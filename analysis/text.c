@@ -253,13 +253,35 @@ static void add_text(struct record *record, const char *text)
 	snprintf(record->text + used, sizeof(record->text) - used, "%s", text);
 }
 
-static bool are_transfers(const struct text_circle_link *links, uint32_t count)
-{
-	bool all = count && count <= TEXT_CIRCLE_LINKS;
+enum { CIRCLE_ORDER = 2 /* the last of circle_words */ };
 
-	for (uint32_t i = 0; all && i < count; i++)
-		all = links[i].function == RW_FUNCTION_SEND || links[i].function == RW_FUNCTION_RECV;
-	return all;
+/* How ranks come to wait for each other. */
+static const struct circle_words {
+	unsigned functions; /* bits 1 << function: each of them waits in one of these; 0: in any */
+	const char *because, *advice;
+} circle_words[] = {
+	{ 1u << RW_FUNCTION_RECV, "each waits for a Send that the next one of them has not called",
+	  "each Recv needs a Send of its peer: find where one of these ranks receives and should send, or receives once more "
+	  "than it is sent to" },
+	{ 1u << RW_FUNCTION_SEND | 1u << RW_FUNCTION_RECV,
+	  "each waits in another operation, in which the next one of them is missing",
+	  "ranks that send to each other must not all send first: call Send and Recv in one group (ncclGroupStart, "
+	  "batch_isend_irecv), or let one of them receive first" },
+	[CIRCLE_ORDER] = { 0, "each waits in another operation, in which the next one of them is missing",
+	  "all ranks must make the calls that they share in one order, over all communicators: find where the order of these "
+	  "calls differs" },
+};
+
+static const struct circle_words *words_of_circle(const struct text_circle_link *links, uint32_t count)
+{
+	const struct circle_words *words = circle_words;
+	unsigned functions = count > TEXT_CIRCLE_LINKS ? ~0u : 0;
+
+	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++)
+		functions |= 1u << links[i].function;
+	while (words->functions && functions & ~words->functions)
+		words++;
+	return words;
 }
 
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count)
@@ -277,11 +299,8 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 	add_text(record, text);
-	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
-			 are_transfers(links, count) ? "ranks that send to each other must not all send first: call Send and Recv in one group "
-						       "(ncclGroupStart, batch_isend_irecv), or let one of them receive first"
-						     : "all ranks must make the calls that they share in one order, over all communicators: find where the order "
-						       "of these calls differs");
+	const struct circle_words *words = words_of_circle(links, count);
+	record_set_words(record, RW_CAUSE_UNKNOWN, words->because, words->advice);
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 

@@ -304,6 +304,20 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 
+void text_crossing(struct record *record, const struct text_circle_link *link)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[128], operation[160], waiting[128], waited[32];
+
+	snprintf(record->text, sizeof(record->text), "%s waits in %s #%" PRIu64 " on %s, and %s wait for it in %s; for %s",
+		 subject(who, sizeof(who), record), naming_function(link->function), link->sequence, link->comm_name,
+		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
+		 duration(waited, sizeof(waited), finding->late.by_ms));
+	record_set_words(record, RW_CAUSE_UNKNOWN, "it calls on the two communicators in another order than all others",
+			 circle_words[CIRCLE_ORDER].advice);
+	record_add_missing(record, "whether its order is the wrong one: all others have the other one");
+}
+
 void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split)
 {
 	const struct rw_finding *finding = &record->finding;

@@ -49,6 +49,9 @@ struct text_circle_link {
  * advice, and what remains unknown. links: the first TEXT_CIRCLE_LINKS of the circle's `count` links, or all if these are fewer. */
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count);
 /* A rank of a circle in the inits of communicators: it waits in that call, of `size` ranks, for the awaited rank. World ranks. */
+/* Of a rank that has another order than all others, who wait for it in the finding's operation; link: where it waits.
+ * "rank 2 waits in AllGather #7 on dp, and ranks 0,1,3 wait for it in AllReduce #5 on tp; for 12.0 s" */
+void text_crossing(struct record *record, const struct text_circle_link *link);
 struct text_init_link {
 	int32_t rank, awaited, size;
 	const char *call;

@@ -248,3 +248,29 @@ void desync_tick(struct analysis *analysis, uint64_t now_ns)
 		findings_tell(&analysis->findings, record, now_ns);
 	}
 }
+uint64_t desync_since(const struct analysis *analysis, const struct communicator *communicator, uint64_t now_ns)
+{
+	const struct record *told = findings_open(&analysis->findings, RW_KIND_DESYNC, communicator->index);
+	const struct call_order *order = communicator->order;
+
+	if (told)
+		return told->finding.confidence != RW_INCONCLUSIVE ? told->finding.first_seen_ns : 0;
+	bool judged = communicator->desync_told || !order || !order->parted;
+	return !judged && now_ns < order->parted_ns + DESYNC_SETTLE_NS + DESYNC_WAIT_NS ? order->parted_ns : 0;
+}
+
+uint64_t desync_of_rank(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)
+{
+	const struct process *process = analysis->job.ranks[rank].process;
+	uint64_t since_ns = 0;
+
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct member *member = job_seated(&process->seats[i]);
+		bool own = member && member->rank == rank && process->seats[i].communicator;
+		uint64_t at_ns = own ? desync_since(analysis, process->seats[i].communicator, now_ns) : 0;
+		if (at_ns && (!since_ns || at_ns < since_ns))
+			since_ns = at_ns;
+	}
+	return since_ns;
+}
+

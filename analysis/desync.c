@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/alignment.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 
@@ -191,6 +192,54 @@ static void set_call(struct record *record, const struct analysis *analysis, con
 	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
 }
 
+/* Of those who call the usual, or else, the one of which most was seen since. NULL: nobody, or of the others more than one. */
+static const struct caller *caller_of(const struct parting *parting, enum side side)
+{
+	const struct communicator *communicator = parting->communicator;
+	const struct caller *found = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct call *call = call_at_parting(communicator, i);
+		if (!call || call_is_same(parting->usual, call) != (side == SIDE_USUAL))
+			continue;
+		const struct caller *caller = call_order_caller(communicator->order, i);
+		count++;
+		if (!found || caller->since_count > found->since_count)
+			found = caller;
+	}
+	return side == SIDE_ODD && count != 1 ? NULL : found;
+}
+
+/* The step of a call; -1: not known. */
+static int64_t step_of(const struct analysis *analysis, const struct communicator *communicator, const struct call *call)
+{
+	const struct instance_key key = {
+		.communicator = communicator->index,
+		.function = call->function,
+		.by_interposer = call->unannounced,
+		.source = -1,
+		.target = -1,
+		.sequence = call->sequence,
+	};
+	const struct instance *instance = instances_find(&analysis->instances, &key);
+
+	return instance ? instance_step(instance) : -1;
+}
+
+/* What it did otherwise, where that is beyond doubt. */
+static void tell_alignment(struct record *record, const struct analysis *analysis, const struct parting *parting)
+{
+	const struct caller *usual = caller_of(parting, SIDE_USUAL), *odd = caller_of(parting, SIDE_ODD);
+
+	if (!usual || !odd)
+		return;
+	const struct alignment alignment = alignment_find(usual->since, usual->since_count, odd->since, odd->since_count);
+	const struct call *first = alignment.kind == ALIGNMENT_EXTRA ? odd->since : usual->since;
+	if (alignment.kind != ALIGNMENT_NONE)
+		text_alignment(record, &alignment, first, step_of(analysis, parting->communicator, usual->since));
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct parting *parting, uint64_t now_ns)
 {
 	bool known = parting->usual_count != 0;
@@ -226,28 +275,11 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	else if (!parting->complete)
 		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);
+	if (known)
+		tell_alignment(record, analysis, parting);
 	return record;
 }
 
-void desync_tick(struct analysis *analysis, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
-		struct communicator *communicator = analysis->job.communicators[i];
-		struct parting parting;
-		if (!communicator->order || !communicator->order->parted || communicator->desync_told)
-			continue;
-		look(communicator, &parting);
-		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
-			continue;
-		if (!parting.usual_count)
-			ask_parallel_groups(&analysis->job, &parting);
-		struct record *record = make_record(analysis, &parting, now_ns);
-		if (!record)
-			continue;
-		communicator->desync_told = true;
-		findings_tell(&analysis->findings, record, now_ns);
-	}
-}
 uint64_t desync_since(const struct analysis *analysis, const struct communicator *communicator, uint64_t now_ns)
 {
 	const struct record *told = findings_open(&analysis->findings, RW_KIND_DESYNC, communicator->index);
@@ -274,3 +306,22 @@ uint64_t desync_of_rank(const struct analysis *analysis, uint32_t rank, uint64_t
 	return since_ns;
 }
 
+void desync_tick(struct analysis *analysis, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
+		struct communicator *communicator = analysis->job.communicators[i];
+		struct parting parting;
+		if (!communicator->order || !communicator->order->parted || communicator->desync_told)
+			continue;
+		look(communicator, &parting);
+		if (!is_due(&parting, now_ns) || !is_comparable(communicator))
+			continue;
+		if (!parting.usual_count)
+			ask_parallel_groups(&analysis->job, &parting);
+		struct record *record = make_record(analysis, &parting, now_ns);
+		if (!record)
+			continue;
+		communicator->desync_told = true;
+		findings_tell(&analysis->findings, record, now_ns);
+	}
+}

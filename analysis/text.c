@@ -444,6 +444,43 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 	finding->advice = record->advice;
 }
 
+/* How a rank left the others' order; NULL: the two calls say it. */
+static const struct alignment_words {
+	const char *one, *more, *advice;
+} alignment_words[] = {
+	[ALIGNMENT_OMITTED] = { "it has left out", "it has left out",
+				"find why this rank leaves these calls out: an expert without tokens, a branch on data, an exception that was "
+				"caught, one batch less than the others have" },
+	[ALIGNMENT_EXTRA] = { "it has made one call more,", "it has made",
+			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == 0`, one batch more than "
+			      "the others have" },
+	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, or threads that race" },
+	[ALIGNMENT_CHANGED] = { 0 },
+};
+
+void text_alignment(struct record *record, const struct alignment *alignment, const struct call *first, int64_t step)
+{
+	const struct alignment_words *words = &alignment_words[alignment->kind];
+	char called[64], in[32] = "", text[192];
+
+	if (!words->advice)
+		return;
+	snprintf(called, sizeof(called), "%s of %" PRIu64 " %s", naming_function(first->function), first->count,
+		 naming_dtype(first->dtype));
+	if (step >= 0)
+		snprintf(in, sizeof(in), ", in step %" PRId64, step);
+	if (alignment->kind == ALIGNMENT_SWAPPED)
+		snprintf(text, sizeof(text), "; it has called these two in the other order%s", in);
+	else if (alignment->calls == 1)
+		snprintf(text, sizeof(text), "; %s %s%s", words->one, called, in);
+	else
+		snprintf(text, sizeof(text), "; %s %u calls%s, the first is %s%s", words->more, alignment->calls,
+			 alignment->kind == ALIGNMENT_EXTRA ? " more" : "", called, in);
+	add_text(record, text);
+	snprintf(record->advice, sizeof(record->advice), "%s", words->advice);
+	record->finding.advice = record->advice;
+}
+
 void text_pair(struct record *record, const struct job *job, const struct communicator *communicator)
 {
 	struct rw_finding *finding = &record->finding;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "analysis/aftermath.h"
+#include "analysis/alignment.h"
 #include "analysis/excursion.h"
 #include "analysis/excursions.h"
 #include "analysis/init_finding.h"
@@ -122,6 +123,8 @@ const struct threshold thresholds[] = {
 
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES, "calls in a row, at least, must be the same again to tell what was left out, or made more, …"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_DIFFERS, "… of so many calls, at most"),
 	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size between two ranks, and who leaves that is named"),
 
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_COST_MIN_NS, "a step, at least, transfers must take longer, …"),

@@ -310,6 +310,8 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	bool over = is_over(&analysis->job);
 	completion_sweep(analysis);
 	account_tick(analysis, over, now_ns);
+	desync_tick(analysis, now_ns); /* before what would take its consequences for lateness */
+	pair_tick(analysis, now_ns);
 	straggler_tick(analysis, now_ns);
 	sums_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
@@ -317,8 +319,6 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	inits_tick(analysis, now_ns, !analysis->post_mortem);
 	stuck_calls_tick(analysis, now_ns);
 	held_tick(analysis, now_ns);
-	desync_tick(analysis, now_ns);
-	pair_tick(analysis, now_ns);
 	gpu_finding_tick(analysis, now_ns);
 	memory_limit_tick(analysis, now_ns);
 	if (analysis->values.seen) {

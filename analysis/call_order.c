@@ -60,6 +60,7 @@ static void start_again(struct call_order *order)
 		if (order->callers[i].calls > order->compared_from)
 			order->compared_from = order->callers[i].calls;
 		order->callers[i].parted.known = false;
+		order->callers[i].since_count = 0;
 	}
 	order->parted = false;
 	memset(order->first, 0, sizeof(order->first));
@@ -178,15 +179,38 @@ static uint64_t advance(struct call_order *order, struct caller *caller, const s
 	return caller->calls - 1;
 }
 
+/* Without memory, and behind a gap, no more of the member's calls are kept. */
+static void keep_since(const struct call_order *order, struct caller *caller, uint64_t place, const struct call *call)
+{
+	if (place != order->parted_place + caller->since_count || caller->since_count == CALL_ORDER_SINCE)
+		return;
+	if (!caller->since)
+		caller->since = calloc(CALL_ORDER_SINCE, sizeof(*caller->since));
+	if (caller->since)
+		caller->since[caller->since_count++] = *call;
+}
+
+/* What a member has called that was past the place: at each place what the first one called there. */
+static void take_over(const struct call_order *order, struct caller *caller)
+{
+	caller->parted = order->first[order->parted_place % CALL_ORDER_DEPTH].call;
+	for (uint64_t place = order->parted_place; place < caller->calls; place++) {
+		typeof(order->first[0]) *first = &order->first[place % CALL_ORDER_DEPTH];
+		if (first->place != place + 1)
+			return;
+		keep_since(order, caller, place, &first->call);
+	}
+}
+
 /* Whoever was past this place had called what the first one called, or the ranks would have parted before. */
-static void part(struct call_order *order, uint64_t place, const struct call *before, uint64_t now_ns)
+static void part(struct call_order *order, uint64_t place, const struct caller *last, uint64_t now_ns)
 {
 	order->parted = true;
 	order->parted_place = place;
 	order->parted_ns = now_ns;
 	for (uint32_t i = 0; i < order->room; i++)
-		if (order->callers[i].sure_from <= place && order->callers[i].calls > place)
-			order->callers[i].parted = *before;
+		if (&order->callers[i] != last && order->callers[i].sure_from <= place && order->callers[i].calls > place)
+			take_over(order, &order->callers[i]);
 }
 
 int call_order_note(struct call_order *order, uint32_t member, const struct rw_operation *slot, bool from_start)
@@ -216,12 +240,14 @@ int call_order_note(struct call_order *order, uint32_t member, const struct rw_o
 	if (order->parted) {
 		if (place == order->parted_place)
 			caller->parted = call;
+		keep_since(order, caller, place, &call);
 	} else if (first->place < place + 1) {
 		first->place = place + 1;
 		first->call = call;
 	} else if (first->place == place + 1 && !call_is_same(&first->call, &call)) {
-		part(order, place, &first->call, slot->api_ns);
+		part(order, place, caller, slot->api_ns);
 		caller->parted = call;
+		keep_since(order, caller, place, &call);
 	}
 	return 0;
 }
@@ -257,6 +283,7 @@ void call_order_free(struct call_order *order)
 		if (order->callers[i].own)
 			call_history_free(order->callers[i].own);
 		free(order->callers[i].own);
+		free(order->callers[i].since);
 	}
 	free(order->callers);
 	call_history_free(&order->history);

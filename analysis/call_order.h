@@ -18,6 +18,8 @@ enum {
 	CALL_ORDER_DEPTH = 1024, /* calls that one rank may be ahead of another and still be compared; a power of two */
 };
 
+enum { CALL_ORDER_SINCE = 64 /* calls kept of each member behind the place where they differ */ };
+
 struct call {
 	uint64_t sequence, count;
 	int32_t root;
@@ -46,6 +48,8 @@ struct caller {
 	uint8_t mark_shift;               /* … set by call_order_mark_at() */
 	struct call_history *own;         /* its announced calls, if it has made another call than the other members on this host; else NULL */
 	struct call parted;               /* its call at the place where the ranks differ */
+	struct call *since;               /* that one and those that follow it, as many as were seen without a gap; NULL: none */
+	uint32_t since_count;             /* at most CALL_ORDER_SINCE */
 };
 
 struct call_order {

@@ -20,7 +20,8 @@ static bool stands_in(const struct instance *instance, uint32_t rank)
 	return false;
 }
 
-/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end. */
+/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end, unless
+ * it was called in one group with a Send or Recv that has no other end. */
 static const struct standing *where_it_waits(const struct waiting *waiting, uint32_t rank)
 {
 	const struct standing *oldest = NULL;
@@ -28,6 +29,8 @@ static const struct standing *where_it_waits(const struct waiting *waiting, uint
 	for (size_t i = 0; i < waiting->count; i++) {
 		const struct standing *standing = &waiting->standings[i];
 		if (!standing->since_ns || !stands_in(standing->instance, rank))
+			continue;
+		if (!standing->missing && waiting_is_tied(standing->instance))
 			continue;
 		if (!standing->missing)
 			return NULL;
@@ -124,35 +127,113 @@ static void write_text(struct record *record, const struct job *job, const struc
 	text_circle(record, links, circle->count);
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct circle *circle, enum rw_severity severity,
-				  uint64_t now_ns)
+static bool has_rank(const struct communicator *communicator, uint32_t rank)
 {
-	uint32_t ranks[CIRCLE_RANKS_MAX];
-	struct record *record = record_new(&analysis->job, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0);
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		if (communicator->members[i].rank == rank)
+			return true;
+	return false;
+}
 
-	if (!record)
-		return NULL;
+/* The two operations of a circle in which all ranks of two communicators stand, each rank in one of them. */
+struct crossing {
+	const struct instance *usual, *other; /* where all but one stand, and where that one does */
+	uint32_t odd, waiting_count;
+	uint32_t *waiting; /* those who stand in `usual`; the caller frees */
+};
+
+/* One of three ranks or more has another order than all others: it is likely to be the one that left it. What is only noted
+ * may still end by itself. */
+static bool find_crossing(const struct circle *circle, struct crossing *crossing, enum rw_severity severity)
+{
+	const struct instance *one = circle->links[0].standing->instance, *other = circle->links[1].standing->instance;
+	const struct communicator *communicator = one->communicator;
+	uint32_t counts[2] = { 0 }, last[2] = { 0 }, all = communicator->member_count;
+
+	*crossing = (struct crossing){ 0 };
+	if (severity == RW_NOTICE || circle->count != 2 || communicator == other->communicator || all < 3 ||
+	    other->communicator->member_count != all || job_unseen(communicator) || instance_is_point_to_point(one) || instance_is_point_to_point(other))
+		return false;
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t rank = communicator->members[i].rank;
+		bool in_other = stands_in(other, rank);
+		if (in_other == stands_in(one, rank) || !has_rank(other->communicator, rank))
+			return false;
+		counts[in_other]++;
+		last[in_other] = rank;
+	}
+	bool swapped = counts[0] == 1;
+	if (counts[0] != 1 && counts[1] != 1)
+		return false;
+	crossing->waiting = calloc(all, sizeof(*crossing->waiting));
+	crossing->odd = last[!swapped];
+	crossing->usual = swapped ? other : one;
+	crossing->other = swapped ? one : other;
+	for (uint32_t i = 0; crossing->waiting && i < all; i++)
+		if (communicator->members[i].rank != crossing->odd)
+			crossing->waiting[crossing->waiting_count++] = communicator->members[i].rank;
+	return crossing->waiting;
+}
+
+static void write_crossing(struct record *record, const struct job *job, const struct crossing *crossing)
+{
+	struct text_circle_link link = {
+		.rank = job->ranks[crossing->odd].world,
+		.function = crossing->other->function,
+		.sequence = crossing->other->sequence,
+	};
+
+	naming_communicator(link.comm_name, sizeof(link.comm_name), job, crossing->other->communicator);
+	text_crossing(record, &link);
+}
+
+/* Names the one that has another order than all others, or nobody. */
+static struct record *new_record(const struct analysis *analysis, const struct circle *circle, const struct crossing *crossing)
+{
+	const struct job *job = &analysis->job;
+	uint32_t ranks[CIRCLE_RANKS_MAX];
+	bool odd = crossing->waiting;
+	struct record *record =
+	    record_new(job, RW_KIND_HANG, odd ? RW_SCOPE_RANK : RW_SCOPE_JOB, odd ? &crossing->odd : NULL, odd ? 1 : 0);
+
 	for (uint32_t i = 0; i < circle->count; i++)
 		ranks[i] = circle->links[i].rank;
-	if (record_set_waiting(record, &analysis->job, ranks, circle->count)) {
+	if (record && record_set_waiting(record, job, odd ? crossing->waiting : ranks,
+					 odd ? crossing->waiting_count : circle->count)) {
 		record_free(record);
 		return NULL;
 	}
+	return record;
+}
+
+static struct record *make_record(const struct analysis *analysis, const struct circle *circle, enum rw_severity severity,
+				  uint64_t now_ns)
+{
+	struct crossing crossing;
+	bool odd = find_crossing(circle, &crossing, severity);
+	struct record *record = new_record(analysis, circle, &crossing);
+
+	free(crossing.waiting);
+	if (!record)
+		return NULL;
 	struct rw_finding *finding = &record->finding;
-	const struct instance *first = circle->links[0].standing->instance;
+	const struct instance *first = odd ? crossing.usual : circle->links[0].standing->instance;
+	const struct process *watchdog = analysis->job.ranks[circle->links[0].rank].process;
 	record->subject = SUBJECT;
 	finding->standing = RW_STANDING_CIRCLE;
 	finding->severity = severity;
-	finding->confidence = RW_INCONCLUSIVE;
+	finding->confidence = odd ? RW_LIKELY : RW_INCONCLUSIVE;
 	finding->arrival = RW_ARRIVAL_GPU;
 	finding->first_seen_ns = circle->since_ns;
 	finding->detect_ms = (double)(now_ns - circle->since_ns) / 1e6;
 	finding->late.present = true;
 	finding->late.by_ms = finding->detect_ms;
 	record_set_operation(record, &analysis->job, first, RW_PHASE_RUNNING);
-	record_set_watchdog(record, analysis->job.ranks[ranks[0]].process, analysis->stragglers.first_step != 0,
-			    now_ns - circle->since_ns);
-	write_text(record, &analysis->job, circle);
+	record_set_watchdog(record, watchdog, analysis->stragglers.first_step != 0, now_ns - circle->since_ns);
+	if (odd)
+		write_crossing(record, &analysis->job, &crossing);
+	else
+		write_text(record, &analysis->job, circle);
 	return record;
 }
 

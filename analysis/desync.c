@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/alignment.h"
 #include "analysis/model.h"
 #include "analysis/text.h"
 
@@ -191,6 +192,54 @@ static void set_call(struct record *record, const struct analysis *analysis, con
 	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
 }
 
+/* Of those who call the usual, or else, the one of which most was seen since. NULL: nobody, or of the others more than one. */
+static const struct caller *caller_of(const struct parting *parting, enum side side)
+{
+	const struct communicator *communicator = parting->communicator;
+	const struct caller *found = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct call *call = call_at_parting(communicator, i);
+		if (!call || call_is_same(parting->usual, call) != (side == SIDE_USUAL))
+			continue;
+		const struct caller *caller = call_order_caller(communicator->order, i);
+		count++;
+		if (!found || caller->since_count > found->since_count)
+			found = caller;
+	}
+	return side == SIDE_ODD && count != 1 ? NULL : found;
+}
+
+/* The step of a call; -1: not known. */
+static int64_t step_of(const struct analysis *analysis, const struct communicator *communicator, const struct call *call)
+{
+	const struct instance_key key = {
+		.communicator = communicator->index,
+		.function = call->function,
+		.by_interposer = call->unannounced,
+		.source = -1,
+		.target = -1,
+		.sequence = call->sequence,
+	};
+	const struct instance *instance = instances_find(&analysis->instances, &key);
+
+	return instance ? instance_step(instance) : -1;
+}
+
+/* What it did otherwise, where that is beyond doubt. */
+static void tell_alignment(struct record *record, const struct analysis *analysis, const struct parting *parting)
+{
+	const struct caller *usual = caller_of(parting, SIDE_USUAL), *odd = caller_of(parting, SIDE_ODD);
+
+	if (!usual || !odd)
+		return;
+	const struct alignment alignment = alignment_find(usual->since, usual->since_count, odd->since, odd->since_count);
+	const struct call *first = alignment.kind == ALIGNMENT_EXTRA ? odd->since : usual->since;
+	if (alignment.kind != ALIGNMENT_NONE)
+		text_alignment(record, &alignment, first, step_of(analysis, parting->communicator, usual->since));
+}
+
 static struct record *make_record(const struct analysis *analysis, const struct parting *parting, uint64_t now_ns)
 {
 	bool known = parting->usual_count != 0;
@@ -226,7 +275,35 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	else if (!parting->complete)
 		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);
+	if (known)
+		tell_alignment(record, analysis, parting);
 	return record;
+}
+
+uint64_t desync_since(const struct analysis *analysis, const struct communicator *communicator, uint64_t now_ns)
+{
+	const struct record *told = findings_open(&analysis->findings, RW_KIND_DESYNC, communicator->index);
+	const struct call_order *order = communicator->order;
+
+	if (told)
+		return told->finding.confidence != RW_INCONCLUSIVE ? told->finding.first_seen_ns : 0;
+	bool judged = communicator->desync_told || !order || !order->parted;
+	return !judged && now_ns < order->parted_ns + DESYNC_SETTLE_NS + DESYNC_WAIT_NS ? order->parted_ns : 0;
+}
+
+uint64_t desync_of_rank(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)
+{
+	const struct process *process = analysis->job.ranks[rank].process;
+	uint64_t since_ns = 0;
+
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct member *member = job_seated(&process->seats[i]);
+		bool own = member && member->rank == rank && process->seats[i].communicator;
+		uint64_t at_ns = own ? desync_since(analysis, process->seats[i].communicator, now_ns) : 0;
+		if (at_ns && (!since_ns || at_ns < since_ns))
+			since_ns = at_ns;
+	}
+	return since_ns;
 }
 
 void desync_tick(struct analysis *analysis, uint64_t now_ns)

@@ -16,6 +16,11 @@ enum { DESYNC_PARALLEL = 8 }; /* calls before, in which a parallel group must ha
 /* Number of operations that the member's black box counts but that were not seen: those before the reader started, and lost ones. The
  * box's count is read before its operations, so the result is less than 0 where some came in between. */
 int64_t desync_unseen(const struct member *member, const struct caller *caller);
+/* Since when the communicator's ranks are known to make different calls, or were seen to and are judged in a moment: who waits
+ * there from then on does so for that. 0: they are not, or nobody knows which of them it is. */
+uint64_t desync_since(const struct analysis *analysis, const struct communicator *communicator, uint64_t now_ns);
+/* The earliest of all communicators of the rank. */
+uint64_t desync_of_rank(const struct analysis *analysis, uint32_t rank, uint64_t now_ns);
 /* Reports each communicator whose ranks call different collectives, once. */
 void desync_tick(struct analysis *analysis, uint64_t now_ns);
 

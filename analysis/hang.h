@@ -16,7 +16,8 @@
 #define HANG_STEPS            3
 /* A rank that makes progress, or whose threads could not be sampled, is only a notice until the larger of these. */
 #define HANG_PROGRESS_NS        30000000000u
-#define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time */
+#define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time … */
+#define HANG_PROGRESS_MOST      0.5  /* … and at most until this share of it: it must be told before the watchdog ends the job */
 #define HANG_TRANSFER_NS        10000000000u /* an operation that all have begun and none ends: a warning, as few transfers take so long */
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS      1000000000u

@@ -20,8 +20,10 @@ uint64_t hang_verdict_after(const struct analysis *analysis)
 
 uint64_t hang_verdict_limit(const struct process *watchdog)
 {
-	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * (double)watchdog->watchdog_ms * 1e6);
-	return share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
+	double watchdog_ns = (double)watchdog->watchdog_ms * 1e6;
+	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * watchdog_ns), most_ns = (uint64_t)(HANG_PROGRESS_MOST * watchdog_ns);
+	uint64_t limit_ns = share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
+	return most_ns && limit_ns > most_ns ? most_ns : limit_ns;
 }
 
 /* A rank of another host that failed by itself after this one was ended by a signal: its connections broke. */

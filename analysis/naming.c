@@ -104,6 +104,57 @@ static bool name_by_mesh(char *text, size_t room, const struct job *job, const s
 	return false;
 }
 
+/* Ascending; NULL without memory, the caller frees. */
+static int32_t *ranks_of(const struct job *job, const struct communicator *communicator)
+{
+	int32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+
+	if (!ranks)
+		return NULL;
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		ranks[i] = job_member_rank(job, &communicator->members[i])->world;
+	sort_i32(ranks, communicator->member_count);
+	return ranks;
+}
+
+static int64_t sum_of(const struct job *job, const struct communicator *communicator)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		sum += job_member_rank(job, &communicator->members[i])->world;
+	return sum;
+}
+
+/* How many communicators of the same ranks, which have no names either, were made before this one. */
+static uint32_t count_before(const struct job *job, const struct communicator *communicator, const int32_t *ranks)
+{
+	int64_t sum = sum_of(job, communicator);
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < job->communicator_count && job->communicators[i] != communicator; i++) {
+		const struct communicator *other = job->communicators[i];
+		if (other->name[0] || other->member_count != communicator->member_count || sum_of(job, other) != sum)
+			continue;
+		int32_t *others = ranks_of(job, other);
+		before += others && !memcmp(others, ranks, communicator->member_count * sizeof(*ranks));
+		free(others);
+	}
+	return before;
+}
+
+/* "ranks 0-3 (second communicator)": else one that waits in one of them would seem to wait with those in the other. */
+static void add_ordinal(char *text, size_t room, uint32_t before)
+{
+	static const char *const ordinals[] = { "second", "third", "fourth", "fifth" };
+	size_t used = strlen(text);
+
+	if (before && before <= sizeof(ordinals) / sizeof(*ordinals))
+		snprintf(text + used, room - used, " (%s communicator)", ordinals[before - 1]);
+	else if (before)
+		snprintf(text + used, room - used, " (communicator %u)", before + 1);
+}
+
 const char *naming_communicator(char *text, size_t room, const struct job *job, const struct communicator *communicator)
 {
 	if (communicator->name[0]) {
@@ -112,7 +163,7 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 	}
 	if (name_by_mesh(text, room, job, communicator))
 		return text;
-	int32_t *ranks = calloc(communicator->member_count + 1, sizeof(*ranks));
+	int32_t *ranks = ranks_of(job, communicator);
 	int32_t unseen = job_unseen(communicator);
 	if (!ranks || unseen) {
 		free(ranks);
@@ -122,10 +173,8 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 			snprintf(text, room, "%d ranks, %u seen", communicator->size, communicator->member_count);
 		return text;
 	}
-	for (uint32_t i = 0; i < communicator->member_count; i++)
-		ranks[i] = job_member_rank(job, &communicator->members[i])->world;
-	sort_i32(ranks, communicator->member_count);
 	naming_ranks(text, room, ranks, communicator->member_count);
+	add_ordinal(text, room, count_before(job, communicator, ranks));
 	free(ranks);
 	return text;
 }

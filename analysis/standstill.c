@@ -63,7 +63,7 @@ static const struct standstill_shape *shape_of(const struct standing *standing)
 	return NULL;
 }
 
-/* The oldest: others may stand because of it. */
+/* The oldest: others may stand because of it. Somebody is missing where a Send or Recv of its ranks has no other end. */
 static const struct standing *find(const struct waiting *waiting)
 {
 	const struct standing *found = NULL;
@@ -71,7 +71,8 @@ static const struct standing *find(const struct waiting *waiting)
 	for (size_t i = 0; i < waiting->count; i++) {
 		const struct standing *standing = &waiting->standings[i];
 
-		if (shape_of(standing) && (!found || standing->since_ns < found->since_ns))
+		bool older = !found || standing->since_ns < found->since_ns;
+		if (older && shape_of(standing) && !waiting_is_tied(standing->instance))
 			found = standing;
 	}
 	return found;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/desync.h"
 #include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/host_cause.h"
@@ -326,6 +327,9 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	}
 	if (!is_settled(analysis, suspect, &host, now_ns))
 		return;
+	uint64_t parted_ns = suspect->open ? 0 : desync_of_rank(analysis, rank, now_ns);
+	if (parted_ns && suspect->decided_ns >= parted_ns)
+		return; /* ranks whose calls do not meet wait for that */
 	struct record *record = make_record(analysis, suspect, ranks, count, &cost, &host);
 	if (!record)
 		return;

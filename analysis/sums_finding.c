@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/desync.h"
 #include "analysis/excursion.h"
 #include "analysis/gpu_evidence.h"
 #include "analysis/host_cause.h"
@@ -363,6 +364,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		look_back_by_rows(&analysis->rows, rank, &recent);
 	else
 		look_back(&analysis->sums, rank, &recent);
+	if (!analysis->sums.ranks[rank].told && desync_of_rank(analysis, rank, now_ns))
+		return;
 	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, rank, &recent))
 		return;
 	struct record *record = make_record(analysis, scope, ranks, count, &recent);

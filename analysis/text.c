@@ -253,13 +253,35 @@ static void add_text(struct record *record, const char *text)
 	snprintf(record->text + used, sizeof(record->text) - used, "%s", text);
 }
 
-static bool are_transfers(const struct text_circle_link *links, uint32_t count)
-{
-	bool all = count && count <= TEXT_CIRCLE_LINKS;
+enum { CIRCLE_ORDER = 2 /* the last of circle_words */ };
 
-	for (uint32_t i = 0; all && i < count; i++)
-		all = links[i].function == RW_FUNCTION_SEND || links[i].function == RW_FUNCTION_RECV;
-	return all;
+/* How ranks come to wait for each other. */
+static const struct circle_words {
+	unsigned functions; /* bits 1 << function: each of them waits in one of these; 0: in any */
+	const char *because, *advice;
+} circle_words[] = {
+	{ 1u << RW_FUNCTION_RECV, "each waits for a Send that the next one of them has not called",
+	  "each Recv needs a Send of its peer: find where one of these ranks receives and should send, or receives once more "
+	  "than it is sent to" },
+	{ 1u << RW_FUNCTION_SEND | 1u << RW_FUNCTION_RECV,
+	  "each waits in another operation, in which the next one of them is missing",
+	  "ranks that send to each other must not all send first: call Send and Recv in one group (ncclGroupStart, "
+	  "batch_isend_irecv), or let one of them receive first" },
+	[CIRCLE_ORDER] = { 0, "each waits in another operation, in which the next one of them is missing",
+	  "all ranks must make the calls that they share in one order, over all communicators: find where the order of these "
+	  "calls differs" },
+};
+
+static const struct circle_words *words_of_circle(const struct text_circle_link *links, uint32_t count)
+{
+	const struct circle_words *words = circle_words;
+	unsigned functions = count > TEXT_CIRCLE_LINKS ? ~0u : 0;
+
+	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++)
+		functions |= 1u << links[i].function;
+	while (words->functions && functions & ~words->functions)
+		words++;
+	return words;
 }
 
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count)
@@ -277,12 +299,23 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 	add_text(record, text);
-	record_set_words(record, RW_CAUSE_UNKNOWN, "each waits in another operation, in which the next one of them is missing",
-			 are_transfers(links, count) ? "ranks that send to each other must not all send first: call Send and Recv in one group "
-						       "(ncclGroupStart, batch_isend_irecv), or let one of them receive first"
-						     : "all ranks must make the calls that they share in one order, over all communicators: find where the order "
-						       "of these calls differs");
+	const struct circle_words *words = words_of_circle(links, count);
+	record_set_words(record, RW_CAUSE_UNKNOWN, words->because, words->advice);
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
+}
+
+void text_crossing(struct record *record, const struct text_circle_link *link)
+{
+	const struct rw_finding *finding = &record->finding;
+	char who[128], operation[160], waiting[128], waited[32];
+
+	snprintf(record->text, sizeof(record->text), "%s waits in %s #%" PRIu64 " on %s, and %s wait for it in %s; for %s",
+		 subject(who, sizeof(who), record), naming_function(link->function), link->sequence, link->comm_name,
+		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
+		 duration(waited, sizeof(waited), finding->late.by_ms));
+	record_set_words(record, RW_CAUSE_UNKNOWN, "it calls on the two communicators in another order than all others",
+			 circle_words[CIRCLE_ORDER].advice);
+	record_add_missing(record, "whether its order is the wrong one: all others have the other one");
 }
 
 void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split)
@@ -409,6 +442,43 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 		 "find where %s left the common path before this call: a branch on data, an exception, one batch less",
 		 finding->rank_count == 1 ? "this rank" : "these ranks");
 	finding->advice = record->advice;
+}
+
+/* How a rank left the others' order; NULL: the two calls say it. */
+static const struct alignment_words {
+	const char *one, *more, *advice;
+} alignment_words[] = {
+	[ALIGNMENT_OMITTED] = { "it has left out", "it has left out",
+				"find why this rank leaves these calls out: an expert without tokens, a branch on data, an exception that was "
+				"caught, one batch less than the others have" },
+	[ALIGNMENT_EXTRA] = { "it has made one call more,", "it has made",
+			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == 0`, one batch more than "
+			      "the others have" },
+	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, or threads that race" },
+	[ALIGNMENT_CHANGED] = { 0 },
+};
+
+void text_alignment(struct record *record, const struct alignment *alignment, const struct call *first, int64_t step)
+{
+	const struct alignment_words *words = &alignment_words[alignment->kind];
+	char called[64], in[32] = "", text[192];
+
+	if (!words->advice)
+		return;
+	snprintf(called, sizeof(called), "%s of %" PRIu64 " %s", naming_function(first->function), first->count,
+		 naming_dtype(first->dtype));
+	if (step >= 0)
+		snprintf(in, sizeof(in), ", in step %" PRId64, step);
+	if (alignment->kind == ALIGNMENT_SWAPPED)
+		snprintf(text, sizeof(text), "; it has called these two in the other order%s", in);
+	else if (alignment->calls == 1)
+		snprintf(text, sizeof(text), "; %s %s%s", words->one, called, in);
+	else
+		snprintf(text, sizeof(text), "; %s %u calls%s, the first is %s%s", words->more, alignment->calls,
+			 alignment->kind == ALIGNMENT_EXTRA ? " more" : "", called, in);
+	add_text(record, text);
+	snprintf(record->advice, sizeof(record->advice), "%s", words->advice);
+	record->finding.advice = record->advice;
 }
 
 void text_pair(struct record *record, const struct job *job, const struct communicator *communicator)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "analysis/alignment.h"
 #include "analysis/call_order.h"
 #include "analysis/network.h"
 #include "analysis/record.h"
@@ -48,6 +49,9 @@ struct text_circle_link {
 /* "ranks 0,1 wait for each other: rank 0 in AllReduce #5 on tp for rank 1, rank 1 in AllGather #7 on dp for rank 0; for 12.0 s", with the
  * advice, and what remains unknown. links: the first TEXT_CIRCLE_LINKS of the circle's `count` links, or all if these are fewer. */
 void text_circle(struct record *record, const struct text_circle_link *links, uint32_t count);
+/* Of a rank that has another order than all others, who wait for it in the finding's operation; link: where it waits.
+ * "rank 2 waits in AllGather #7 on dp, and ranks 0,1,3 wait for it in AllReduce #5 on tp; for 12.0 s" */
+void text_crossing(struct record *record, const struct text_circle_link *link);
 /* A rank of a circle in the inits of communicators: it waits in that call, of `size` ranks, for the awaited rank. World ranks. */
 struct text_init_link {
 	int32_t rank, awaited, size;
@@ -75,6 +79,9 @@ void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32
 /* "rank 3 calls ReduceScatter #12 of 16384 fp32 on ~fsdp where ranks 0-2,4-7 call AllGather #36 of 8192 bf16"; the waiting
  * ranks of the finding are those who make the usual call. Inconclusive: the finding's ranks make one or the other. */
 void text_desync(struct record *record, const struct call *odd, const struct call *usual);
+/* Of a desync of one rank, behind what text_desync() said of it: "; it has left out 2 calls, the first is AllGather of 8192 bf16, in step
+ * 25", and what is to be done about that. first: of the calls that were left out, or made more; step -1: not known. */
+void text_alignment(struct record *record, const struct alignment *alignment, const struct call *first, int64_t step);
 /* Of the communicator's pair: "rank 7 receives 4160 bf16 of the 4096 bf16 that rank 6 sends as #632 on pp". */
 void text_pair(struct record *record, const struct job *job, const struct communicator *communicator);
 

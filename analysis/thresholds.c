@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "analysis/aftermath.h"
+#include "analysis/alignment.h"
 #include "analysis/excursion.h"
 #include "analysis/excursions.h"
 #include "analysis/init_finding.h"
@@ -98,7 +99,8 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_MAX_NS, "… and not more"),
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_UNKNOWN_NS, "while no step is known: start-up, compilation"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that makes progress, or whose threads could not be sampled, …"),
-	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger"),
+	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger, …"),
+	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_MOST, "… but at most this share of it"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its child processes use together, at least, is progress, …"),
 	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "bytes a second that they read and write together, at least, are, too, …"),
@@ -122,6 +124,8 @@ const struct threshold thresholds[] = {
 
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES, "calls in a row, at least, must be the same again to tell what was left out, or made more, …"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_DIFFERS, "… of so many calls, at most"),
 	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size between two ranks, and who leaves that is named"),
 
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_COST_MIN_NS, "a step, at least, transfers must take longer, …"),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/alike.h"
+#include "analysis/desync.h"
 #include "analysis/lateness.h"
 #include "analysis/model.h"
 #include "analysis/port_evidence.h"
@@ -235,9 +236,11 @@ static void judge_steps(struct transfer *transfer, const struct pace *pace, uint
 	}
 }
 
-/* A rank that is late, or stands still, slows the transfers that it takes part in, too. */
-static bool has_other_explanation(const struct analysis *analysis)
+/* A rank that is late, or stands still, slows the transfers that it takes part in, too. So do calls that do not meet. */
+static bool has_other_explanation(const struct analysis *analysis, const struct transfer *transfer, uint64_t now_ns)
 {
+	if (desync_since(analysis, transfer->communicator, now_ns))
+		return true;
 	for (uint32_t i = 0; i < analysis->stragglers.suspect_count; i++)
 		if (analysis->stragglers.suspects[i].decided_ns)
 			return true;
@@ -247,7 +250,7 @@ static bool has_other_explanation(const struct analysis *analysis)
 static void consider(struct analysis *analysis, struct transfer *transfer, uint64_t step_ns, uint64_t now_ns)
 {
 	const struct transfer_slowest *slowest = slowest_judged(transfer);
-	if (!slowest || transfer->clean || (!transfer->open && has_other_explanation(analysis)))
+	if (!slowest || transfer->clean || (!transfer->open && has_other_explanation(analysis, transfer, now_ns)))
 		return;
 	judge_cost(transfer, slowest, &analysis->stragglers.pace, step_ns);
 	struct record *record = transfer_record(analysis, transfer, slowest, step_cost(transfer, transfer->judged), step_ns);

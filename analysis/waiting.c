@@ -88,6 +88,31 @@ bool waiting_misses(const struct instance *instance, uint32_t member)
 	return instance_awaits(instance, member);
 }
 
+static bool lacks_an_end(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if (waiting_misses(instance, i))
+			return true;
+	return false;
+}
+
+bool waiting_is_tied(const struct instance *instance)
+{
+	const struct communicator *communicator = instance->communicator;
+
+	if (!instance_is_point_to_point(instance))
+		return false;
+	for (const struct instance *at = communicator->unfinished_first; at; at = at->next) {
+		bool shared = false;
+		for (uint32_t i = 0; at != instance && i < communicator->member_count; i++)
+			shared |= instance_concerns(instance, i) && instance_is_point_to_point(at) && instance_concerns(at, i) &&
+				  waiting_stands(at, i);
+		if (shared && lacks_an_end(at))
+			return true;
+	}
+	return false;
+}
+
 /* Without GPU times a rank waits only since it launched its last operation anywhere. */
 static uint64_t waits_since(const struct instance *instance, uint32_t member)
 {

@@ -203,9 +203,11 @@ static uint64_t after_ns(const struct world_comm *comm)
 
 static uint64_t limit_of(const struct rw_finding *finding)
 {
-	uint64_t share_ns = finding->watchdog.present ? (uint64_t)(STAND_LIMIT_SHARE * finding->watchdog.timeout_ms * 1e6) : 0;
+	double watchdog_ns = finding->watchdog.present ? finding->watchdog.timeout_ms * 1e6 : 0;
+	uint64_t share_ns = (uint64_t)(STAND_LIMIT_SHARE * watchdog_ns), most_ns = (uint64_t)(STAND_LIMIT_MOST * watchdog_ns);
+	uint64_t limit_ns = share_ns > STAND_LIMIT_NS ? share_ns : STAND_LIMIT_NS;
 
-	return share_ns > STAND_LIMIT_NS ? share_ns : STAND_LIMIT_NS;
+	return most_ns && limit_ns > most_ns ? most_ns : limit_ns;
 }
 
 static void tell_hang(struct look *look, const struct root *root)

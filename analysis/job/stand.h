@@ -18,7 +18,8 @@
 #define STAND_AFTER_MAX_NS 30000000000u /* … but not longer than this */
 #define STAND_UNKNOWN_NS 10000000000u /* the same while no cut is known; a rank that makes progress or is unknown is a notice … */
 #define STAND_LIMIT_NS   30000000000u /* … up to this wait, or up to … */
-#define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time */
+#define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time, and not beyond … */
+#define STAND_LIMIT_MOST 0.5          /* … this one */
 #define STAND_TOGETHER_NS 1000000000u /* later ends are consequences of the first */
 #define STAND_BLIND_NS   15000000000u /* for a host that sends nothing while its ranks continue */
 

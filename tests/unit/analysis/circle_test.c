@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks that wait for each other in a circle: it is told, and names none of them. */
+/* Ranks that wait for each other in a circle: it is told, and names none of them but who alone has another order. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -146,6 +146,43 @@ Test(circle, ranks_that_send_to_each_other_are_one, .init = open_job, .fini = cl
 	wait_until(12);
 	check_circle("ranks 0,1 wait for each other: rank 0 in Send #0 on ");
 	cr_expect(strstr(small_job_last(&job)->text, " for rank 1, rank 1 in Send #0 on "), "%s", small_job_last(&job)->text);
+}
+
+/* Two communicators of all ranks, of which `odd` ones call on the second first. */
+static void cross(int odd)
+{
+	for (int rank = 0; rank < SMALL_JOB_RANKS; rank++) {
+		const struct rw_communicator communicator = {
+			.id = 0x200, .rank = rank, .nranks = SMALL_JOB_RANKS, .nnodes = 1, .created_ns = 1
+		};
+		cr_assert_eq(analysis_add_communicator(job.analysis, (analysis_process_id)rank, 1, &communicator), 0);
+	}
+	for (int rank = 0; rank < SMALL_JOB_RANKS; rank++)
+		come(rank, rank >= 2 && rank < 2 + odd, 1, 0, false);
+	wait_until(12);
+}
+
+Test(circle, who_has_another_order_than_all_others_is_likely_to_have_left_it, .init = open_job, .fini = close_job)
+{
+	cross(1);
+	const struct small_job_finding *finding = small_job_last(&job);
+	cr_expect_eq(finding->kind, RW_KIND_HANG);
+	cr_expect_eq(finding->standing, RW_STANDING_CIRCLE);
+	cr_expect_eq(finding->confidence, RW_LIKELY);
+	cr_expect_eq(finding->scope, RW_SCOPE_RANK);
+	cr_assert_eq(finding->rank_count, 1);
+	cr_expect_eq(finding->rank, 2);
+	cr_expect(strstr(finding->text, "rank 2 waits in AllReduce #0 on ranks 0-3 (second communicator), and ranks 0,1,3 wait for it "
+					"in AllReduce #0 on ranks 0-3; for "),
+		  "%s", finding->text);
+}
+
+Test(circle, as_many_with_one_order_as_with_the_other_name_nobody, .init = open_job, .fini = close_job)
+{
+	cross(2);
+	check_circle("wait for each other");
+	cr_expect(strstr(small_job_last(&job)->text, "on ranks 0-3 for rank"), "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, "on ranks 0-3 (second communicator) for rank"), "%s", small_job_last(&job)->text);
 }
 
 /* The one at the end of the way is waited for, and waits for nobody. */

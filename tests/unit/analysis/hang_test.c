@@ -361,6 +361,8 @@ Test(hang, a_rank_that_gets_on_is_named_before_the_watchdogs_of_those_who_wait_e
 		{ 600000, 600000, 100000, 29000, 32000 },
 		{ 600000, -1, 0, 149000, 152000 },
 		{ 100000, 600000, 0, 149000, 152000 },
+		/* A short one ends the job before the 30 s are over: half of it is left to tell. */
+		{ 600000, 25000, 0, 12000, 14000 },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += SANITIZED ? 3 : 1) {
 		struct history_job job = eight;

@@ -537,7 +537,8 @@ static void collective(struct history *history, int step, int comm, uint8_t func
 		for (int i = 0; i < member_count; i++) {
 			before_operation(history, members[i], step, first);
 			bool joins = isfinite(history->host_ms[members[i]]);
-			slots[i] = joins ? enqueue(history, members[i], comm, function, count, -1) : SIZE_MAX;
+			bool doubles = first && fault_of(history, members[i], step, first, FAULT_COUNT);
+			slots[i] = joins ? enqueue(history, members[i], comm, function, doubles ? 2 * count : count, -1) : SIZE_MAX;
 		}
 		run_group(history, members, slots, member_count, transfer_ms(history, step, comm));
 	}

@@ -258,6 +258,11 @@ Test(job_half, notes_a_rank_of_which_nothing_is_known_until_it_takes_too_long)
 	job.watchdog_ms = 100000;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_HANG, 3);
+	double usual_s = many_hosts_find(&result, RW_KIND_HANG, true)->at_s;
+	job.watchdog_ms = 25000;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_HANG, 3);
+	cr_expect_lt(many_hosts_find(&result, RW_KIND_HANG, true)->at_s, usual_s - 15, "it is told at half of a short watchdog");
 }
 
 Test(job_half, tells_who_is_gone_or_stopped)

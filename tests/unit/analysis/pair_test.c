@@ -125,6 +125,74 @@ Test(pair, one_that_ends_is_none, .init = open_job, .fini = close_job)
 	cr_expect_eq(small_job_last(&job)->kind, RW_KIND_DESYNC);
 }
 
+/* A call of the rank's group of that number: all that it calls there is one kernel. */
+static void post(int rank, uint8_t function, uint64_t number, uint64_t group, bool done)
+{
+	static uint64_t tickets[SMALL_JOB_RANKS];
+	uint64_t at_ns = (uint64_t)(called_at * 1e9) + group * 1000000;
+	const struct rw_operation operation = {
+		.ticket = ++tickets[rank],
+		.known = JOINED | (done ? RW_KNOWN_DONE : 0),
+		.function = function,
+		.root_or_peer = rank == 2 ? 3 : 2,
+		.dtype = RW_DTYPE_BFLOAT16,
+		.count = 4096,
+		.sequence = number,
+		.api_tid = 100,
+		.api_ns = at_ns,
+		.return_ns = at_ns,
+		.launch_begin_ns = at_ns,
+		.launch_end_ns = at_ns,
+		.progress = group + 1,
+		.started_seen_ns = at_ns,
+		.done_seen_ns = at_ns + 1000,
+	};
+
+	cr_assert_eq(analysis_add_operation(job.analysis, (analysis_process_id)rank, &operation), 0);
+}
+
+static void exchange_both_ways(uint64_t groups)
+{
+	for (uint64_t i = 0; i < groups; i++)
+		for (int rank = 2; rank < 4; rank++) {
+			post(rank, RW_FUNCTION_SEND, i, i, true);
+			post(rank, RW_FUNCTION_RECV, i, i, true);
+		}
+}
+
+/* Both are in the transfer that has two ends, and it does not end for the sake of those that have one. */
+Test(pair, a_recv_that_nobody_sends_is_told_as_such_and_not_as_a_link, .init = open_job, .fini = close_job)
+{
+	exchange_both_ways(25);
+	post(2, RW_FUNCTION_SEND, 25, 25, false);
+	post(2, RW_FUNCTION_RECV, 25, 25, false);
+	post(3, RW_FUNCTION_RECV, 25, 25, false);
+	post(3, RW_FUNCTION_RECV, 26, 25, false);
+	wait_until(60);
+	for (size_t i = 0; i < job.count && i < SMALL_JOB_FINDINGS; i++)
+		cr_expect_eq(job.findings[i].standing, RW_STANDING_CIRCLE, "%s", job.findings[i].text);
+	const struct small_job_finding *finding = small_job_last(&job);
+	cr_expect_eq(finding->kind, RW_KIND_HANG);
+	cr_expect_eq(finding->severity, RW_WARNING);
+	cr_expect_eq(finding->rank_count, 0);
+	cr_expect(strstr(finding->text, "ranks 2,3 wait for each other: rank 2 in Recv #25 on "), "%s", finding->text);
+	cr_expect(strstr(finding->text, " for rank 3, rank 3 in Recv #26 on "), "%s", finding->text);
+	cr_expect_str_eq(finding->cause, "each waits for a Send that the next one of them has not called");
+	cr_expect(strstr(finding->advice, "each Recv needs a Send of its peer"), "%s", finding->advice);
+}
+
+/* Who should send lives and waits nowhere: it is the one that is missing. */
+Test(pair, a_recv_in_a_group_whose_sender_does_something_else_names_the_sender, .init = open_job, .fini = close_job)
+{
+	exchange_both_ways(8);
+	post(2, RW_FUNCTION_RECV, 8, 8, false);
+	wait_until(60);
+	const struct small_job_finding *finding = small_job_last(&job);
+	cr_expect_eq(finding->kind, RW_KIND_HANG);
+	cr_expect_eq(finding->rank, 3);
+	cr_expect_eq(finding->rank_count, 1);
+}
+
 /* Both are in it: the link, or a GPU that is full; of one that only waits for its peer that is not said. */
 Test(pair, a_transfer_that_both_have_begun_and_nobody_ends_is_told, .init = open_job, .fini = close_job)
 {

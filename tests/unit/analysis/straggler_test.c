@@ -690,3 +690,18 @@ Test(straggler, among_ranks_with_experts_is_named_as_soon_as_among_others)
 		end(&run);
 	}
 }
+
+/* Ranks whose calls do not meet wait for that. What a rank was late by before stays its own. */
+Test(straggler, after_calls_have_differed_is_no_finding_of_its_own)
+{
+	static const int late_from[] = { 18, 12 };
+	for (size_t i = 0; i < sizeof(late_from) / sizeof(*late_from); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){ .kind = FAULT_COUNT, .rank = 3, .first_step = 18, .last_step = 18 };
+		job.faults[1] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = 3, .first_step = late_from[i], .ms = 150 };
+		struct played run = play(&job);
+		cr_expect(opened(&run, RW_KIND_DESYNC, 3));
+		cr_expect_eq(opened(&run, RW_KIND_STRAGGLER, 3) != NULL, late_from[i] < 18, "late from step %d", late_from[i]);
+		end(&run);
+	}
+}

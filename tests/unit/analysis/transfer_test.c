@@ -32,6 +32,19 @@ Test(transfer, slower_operations_between_hosts_while_nobody_is_late_are_told_as_
 	end(&run);
 }
 
+/* Ranks whose calls do not meet wait for that. */
+Test(transfer, after_calls_have_differed_is_no_finding_of_its_own)
+{
+	struct history_job job = two_hosts;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_COUNT, .rank = 3, .first_step = 20, .last_step = 20 };
+	job.faults[1] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
+	struct played run = play(&job);
+	cr_assert_eq(run.count, 1);
+	cr_expect_eq(run.findings[0].kind, RW_KIND_DESYNC, "%s", run.findings[0].text);
+	cr_expect_eq(run.findings[0].rank, 3);
+	end(&run);
+}
+
 /* Until all ranks have come, no part of an AlltoAll ends: two ranks that were in time wait for a third in what they send each other. */
 Test(transfer, who_waits_in_an_exchange_for_a_third_rank_has_no_slow_transfers)
 {

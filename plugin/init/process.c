@@ -214,7 +214,10 @@ static int build(struct recording *recording, const struct communicator_init *co
 	err = drain_start(recording);
 	if (err) {
 		progress_refuse(&recording->progress, "none: no thread of our own");
-		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
+		/* Nobody would take the results, and every batch would stay in flight. */
+		scanning_close("off: no thread of our own");
+		message("no thread of our own (%s): no GPU progress is read, nothing is scanned and no thread is sampled",
+			strerror(-err));
 	}
 	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for the
 	 * whole node. */

@@ -117,6 +117,7 @@ static const struct record_field header_fields[] = {
 	HEADER(cuda_driver_version, U32),
 	HEADER(end, U32),
 	HEADER(history_limited, U32),
+	HEADER(mask_missing, HEX),
 };
 
 json_t *box_json_header(const struct rw_box_header *header)

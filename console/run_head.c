@@ -183,6 +183,23 @@ static void print_nccl(FILE *out, const struct replay *replay)
 	fputc('\n', out);
 }
 
+/* One line, however many processes: whoever sets the mask sets it for the whole job. */
+static void print_mask(FILE *out, const struct replay *replay)
+{
+	uint64_t missing = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		missing |= replay_header(&replay->processes[i])->mask_missing;
+		count += replay_header(&replay->processes[i])->mask_missing != 0;
+	}
+	if (count)
+		fprintf(out, "mask      NCCL's event mask lacked 0x%" PRIx64 " of what rankwatch asks for, in %zu of %zu processes: "
+			     "operations that began then are not in the boxes, or only in part, and their ranks look as if they had "
+			     "called nothing. Somebody set the mask, as NCCL's RAS client can\n",
+			missing, count, replay->count);
+}
+
 static void print_scan(FILE *out, const struct replay *replay)
 {
 	fputs("scan      ", out);
@@ -323,6 +340,7 @@ static void print_record(FILE *out, const struct replay *replay, uint64_t now_ns
 	print_ranks(out, replay, &summary);
 	print_end(out, replay, now_ns);
 	print_nccl(out, replay);
+	print_mask(out, replay);
 	print_scan(out, replay);
 	print_level(out);
 	print_recorded(out, &summary);

@@ -6,14 +6,14 @@
 
 static const char mark[] = " has not returned";
 
-/* Scanning makes these calls, too, for memory of its own: without GPU progress alone it would meet the same call. */
+/* Scanning makes these calls, too: without GPU progress alone it would meet the same call. */
 #define BOTH "RANKWATCH_GPU_TIME=off RANKWATCH_SCAN=off"
 
 /* What leaves a call out that gpu_progress_state reports; the device is asked for its names in any case. */
 static const struct {
 	const char *call, *remedy;
 } of_progress[] = {
-	{ "cuDeviceGetAttribute", "RANKWATCH_GPU_TIME=off" },
+	{ "cuDeviceGetAttribute", BOTH },
 	{ "cuMemHostGetDevicePointer", BOTH },
 	{ "cuMemHostRegister", BOTH },
 	{ "cuThreadExchangeStreamCaptureMode", BOTH },

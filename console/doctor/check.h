@@ -31,7 +31,8 @@ struct check_context {
 	char *const *command; /* the command that is about to be run, ended by NULL; NULL none */
 	const char *nats;     /* the address that was named on the command line, checked; NULL none */
 	struct install install;
-	uint32_t nccl_version; /* as ncclGetVersion; 0 unknown. Left by the check "nccl" */
+	uint32_t nccl_version; /* as ncclGetVersion; 0 unknown. Left by the check "nccl", as is … */
+	bool nccl_is_hidden;   /* … whether it exports none of its functions */
 };
 
 struct check {

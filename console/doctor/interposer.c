@@ -39,6 +39,8 @@ static void interposer_run(struct check_context *context, struct check_result *r
 	} else if (wish && !strcmp(wish, "0")) {
 		check_say(result, VERDICT_WARNING,
 			  "RANKWATCH_PRELOAD=0: what NCCL does not show to plugins stays unseen");
+	} else if (context->nccl_is_hidden) {
+		check_say(result, VERDICT_WARNING, "not possible: NCCL hides its functions, as said above");
 	} else if (preload && strstr(preload, INSTALL_PLUGIN_NAME)) {
 		check_say(result, VERDICT_OK, "active here: LD_PRELOAD is %s", preload);
 		tell_of_lacking(context, result);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/doctor/libraries.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "console/doctor/python.h"
 
 #define NCCL_NAME "libnccl.so.2"
+#define TORCH_NAME "libtorch_cuda.so"
 
 static void add_copy(struct library_copies *copies, const char *path)
 {
@@ -35,7 +39,7 @@ static void add_in_directories(struct library_copies *copies, const char *root, 
 	for (char *one = strtok_r(list, ":\n", &rest); one; one = strtok_r(NULL, ":\n", &rest)) {
 		char path[2 * INSTALL_PATH];
 
-		snprintf(path, sizeof(path), "%s%s/%s" NCCL_NAME, root, one, below);
+		snprintf(path, sizeof(path), "%s%s/%s", root, one, below);
 		add_copy(copies, path);
 	}
 }
@@ -70,12 +74,59 @@ void library_find_nccl(const struct check_context *context, struct library_copie
 
 	copies->count = 0;
 	python_packages(context, packages, sizeof(packages));
-	add_in_directories(copies, "", packages, "nvidia/nccl/lib/");
+	add_in_directories(copies, "", packages, "nvidia/nccl/lib/" NCCL_NAME);
 	if (paths)
-		add_in_directories(copies, context->root, paths, "");
+		add_in_directories(copies, context->root, paths, NCCL_NAME);
 	add_in_system(copies, context->root);
 	if (conda)
-		add_in_directories(copies, context->root, conda, "lib/");
+		add_in_directories(copies, context->root, conda, "lib/" NCCL_NAME);
+}
+
+/* NCCL looks this symbol up in its plugin; nobody else has a reason to name it. */
+static const char inside_nccl[] = "ncclProfiler_v";
+
+static bool has_nccl_inside(const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	void *bytes = MAP_FAILED;
+	struct stat status;
+
+	if (file < 0)
+		return false;
+	if (fstat(file, &status) == 0 && status.st_size > 0)
+		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	close(file);
+	if (bytes == MAP_FAILED)
+		return false;
+	bool found = memmem(bytes, (size_t)status.st_size, inside_nccl, strlen(inside_nccl)) != NULL;
+	munmap(bytes, (size_t)status.st_size);
+	return found;
+}
+
+void library_ask_inside(const void *argument, void *result, size_t size)
+{
+	struct library_copies *copies = result;
+	size_t kept = 0;
+
+	(void)size;
+	*copies = *(const struct library_copies *)argument;
+	for (size_t i = 0; i < copies->count; i++) {
+		if (has_nccl_inside(copies->paths[i]))
+			memmove(copies->paths[kept++], copies->paths[i], INSTALL_PATH);
+	}
+	copies->count = kept;
+}
+
+void library_find_torch(const struct check_context *context, struct library_copies *copies)
+{
+	char packages[4 * INSTALL_PATH];
+	const char *paths = check_get(context, "LD_LIBRARY_PATH");
+
+	copies->count = 0;
+	python_packages(context, packages, sizeof(packages));
+	add_in_directories(copies, "", packages, "torch/lib/" TORCH_NAME);
+	if (paths)
+		add_in_directories(copies, context->root, paths, TORCH_NAME);
 }
 
 /* Opens the library and notes its file. NULL: answer->error says why. */
@@ -100,7 +151,9 @@ void library_ask_nccl_version(const void *argument, void *result, size_t size)
 	int (*get_version)(int *) = library ? (int (*)(int *))dlsym(library, "ncclGetVersion") : NULL;
 
 	(void)size;
-	if (library && (!get_version || get_version(&answer->value) != 0))
+	if (library && !get_version)
+		snprintf(answer->text, sizeof(answer->text), "it exports no ncclGetVersion");
+	else if (library && get_version(&answer->value) != 0)
 		snprintf(answer->error, sizeof(answer->error), "it has no working ncclGetVersion");
 }
 

@@ -18,6 +18,9 @@ struct library_copies {
  * everything), LD_LIBRARY_PATH, the system's directories, $CONDA_PREFIX/lib. */
 void library_find_nccl(const struct check_context *context, struct library_copies *copies);
 
+/* PyTorch's library that calls NCCL, which some builds link into it. */
+void library_find_torch(const struct check_context *context, struct library_copies *copies);
+
 /* What a load in a child process gave. */
 struct library_answer {
 	char error[512]; /* "" it loaded */
@@ -27,7 +30,10 @@ struct library_answer {
 };
 
 /* The questions, for child_call(). argument: the path or name of the library. */
+/* value: as ncclGetVersion; text: "", or that it hides its functions. */
 void library_ask_nccl_version(const void *argument, void *answer, size_t size);
+/* argument, answer: struct library_copies; those of them that have NCCL's code. Reads gigabytes. */
+void library_ask_inside(const void *argument, void *answer, size_t size);
 /* value: the newest profiler ABI that it exports; text: "" or what is wrong with its SONAME. */
 void library_ask_profiler(const void *argument, void *answer, size_t size);
 /* value: number of GPUs, -1 no driver; text: the first GPU's name, "!" in front when it lacks 64-bit stream memory

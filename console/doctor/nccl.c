@@ -29,12 +29,36 @@ static void nccl_say_found(struct check_result *result, const struct library_cop
 			     copies->paths[1]);
 }
 
+/* What the plugin alone shows of it, docs/nccl-versions.md. */
+static void nccl_say_hidden(struct check_result *result, const char *path)
+{
+	check_say(result, VERDICT_WARNING,
+		  "the NCCL in %s hides its functions: the profiler plugin sees it, if that build loads profiler plugins, "
+		  "and the interposer does not: who waits in inits and one-sided calls is not seen, and inputs are not "
+		  "scanned before their operation",
+		  path);
+	check_advise(result, "a NCCL that exports its functions (a libnccl.so.2 that PyTorch is linked to) shows them; "
+			     "with this one RANKWATCH_SCAN=all scans behind operations");
+}
+
+/* Where no libnccl.so.2 is: a library that NCCL is linked into. */
+static void find_inside(struct check_context *context, struct library_copies *copies)
+{
+	static struct library_copies candidates;
+
+	library_find_torch(context, &candidates);
+	if (candidates.count && child_call(library_ask_inside, &candidates, copies, sizeof(*copies), SECONDS))
+		copies->count = 0;
+}
+
 static void nccl_run(struct check_context *context, struct check_result *result)
 {
 	static struct library_copies copies;
 	static struct library_answer answer;
 
 	library_find_nccl(context, &copies);
+	if (!copies.count)
+		find_inside(context, &copies);
 	if (!copies.count) {
 		check_say(result, VERDICT_NO, "no libnccl.so.2 in Python's packages, LD_LIBRARY_PATH or the system");
 		check_advise(result, "run this inside the job's environment: rankwatch doctor -- torchrun train.py");
@@ -50,7 +74,11 @@ static void nccl_run(struct check_context *context, struct check_result *result)
 		return;
 	}
 	context->nccl_version = (uint32_t)answer.value;
-	nccl_say_found(result, &copies, context->nccl_version);
+	context->nccl_is_hidden = *answer.text;
+	if (context->nccl_is_hidden)
+		nccl_say_hidden(result, copies.paths[0]);
+	else
+		nccl_say_found(result, &copies, context->nccl_version);
 }
 
 const struct check nccl_check = { .name = "NCCL", .run = nccl_run };

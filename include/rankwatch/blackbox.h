@@ -306,9 +306,13 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* counts buffers, or operations that have no buffer */
 	RW_ATOMIC(uint64_t) progress_sampled_out; /* operations */
 
-	/* Counters. head has a cache line of its own, because each claim of each thread changes it. */
+	/* Counters. head has a cache line of its own, because each claim of each thread changes it; its neighbour hardly ever
+	 * changes. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */
-	uint64_t reserved2[7];
+	/* Of the events that the plugin asked NCCL for, those that NCCL's event mask was seen to lack; NCCL's bits. 0 in
+	 * earlier boxes. */
+	RW_ATOMIC(uint64_t) mask_missing;
+	uint64_t reserved2[6];
 	RW_ATOMIC(uint64_t) dropped; /* claims that found no free slot */
 	RW_ATOMIC(uint64_t) untracked[RW_UNTRACKED_COUNT];
 	RW_ATOMIC(uint64_t) own_ns; /* time spent in callbacks, sampled and scaled */

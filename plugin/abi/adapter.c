@@ -6,7 +6,9 @@
 
 #include <rankwatch/operation.h>
 
+#include "plugin/recording/event_mask.h"
 #include "plugin/recording/handle.h"
+#include "plugin/recording/recording.h"
 
 static pid_t own_pid; /* getpid() would enter the kernel */
 static _Atomic bool asked_for_kernels;
@@ -15,6 +17,7 @@ int adapter_init(const struct communicator_init *communicator, profiler_log *log
 		 void **context, int *mask)
 {
 	enum init_wish wish = init_context(communicator, context);
+	struct communicator *ours = wish == INIT_NOTHING ? NULL : recording_find(recording_get(), *context);
 
 	__atomic_store_n(&own_pid, getpid(), __ATOMIC_RELAXED);
 	chain_init(communicator, log, masks[wish], context, mask);
@@ -22,6 +25,8 @@ int adapter_init(const struct communicator_init *communicator, profiler_log *log
 		atomic_store(&asked_for_kernels, true);
 	else if (wish == INIT_OPERATIONS && atomic_exchange(&asked_for_kernels, false))
 		chain_withdraw(masks[INIT_OPERATIONS_AND_KERNELS] & ~masks[INIT_OPERATIONS], mask);
+	if (ours) /* kernel events, which we take back ourselves, do not count */
+		event_mask_asked(ours, mask, masks[INIT_OPERATIONS]);
 	return PROFILER_SUCCESS;
 }
 

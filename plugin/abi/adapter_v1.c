@@ -25,7 +25,7 @@ static uint8_t shifted(uint8_t number, uint8_t last)
 static int init(void **context, int *mask)
 {
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
-	struct communicator_init communicator = { .abi = 1, .caller = __builtin_return_address(0), .mask = mask };
+	struct communicator_init communicator = { .abi = 1, .caller = __builtin_return_address(0) };
 
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }

@@ -10,7 +10,7 @@
 static int init(uint32_t abi, const void *caller, void **context, int *mask)
 {
 	static adapter_masks masks = { 0, PROFILER_OPERATIONS, PROFILER_OPERATIONS };
-	struct communicator_init communicator = { .abi = abi, .caller = caller, .mask = mask };
+	struct communicator_init communicator = { .abi = abi, .caller = caller };
 
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }

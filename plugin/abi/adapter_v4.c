@@ -18,7 +18,6 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 		.rank = rank,
 		.abi = 4,
 		.caller = __builtin_return_address(0),
-		.mask = mask,
 	};
 	return adapter_init(&communicator, log, masks, context, mask);
 }

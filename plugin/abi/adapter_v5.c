@@ -24,7 +24,6 @@ static int init(uint32_t abi, const void *caller, void **context, uint64_t comm_
 		.rank = rank,
 		.abi = abi,
 		.caller = caller,
-		.mask = mask,
 	};
 
 	return adapter_init(&communicator, log, abi < 6 ? v5 : v6, context, mask);

@@ -12,6 +12,7 @@
 #include "plugin/guest/memory.h"
 #include "plugin/guest/own_thread.h"
 #include "plugin/network/lease.h"
+#include "plugin/recording/event_mask.h"
 #include "plugin/recording/recording.h"
 #include "plugin/scanning/scanning.h"
 
@@ -269,6 +270,7 @@ static void every_second(struct drain *drain, uint64_t now)
 		return;
 	drain->second_ns = now;
 	take_anchor(box->header, now);
+	event_mask_look(drain->recording);
 	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
 }
 

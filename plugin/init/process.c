@@ -120,6 +120,18 @@ static void describe_compiling(const struct scan_device *device, char *text, siz
 		snprintf(text, room, "(the driver keeps it in %.100s/.nv/ComputeCache)", home ? home : "");
 }
 
+/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front of. */
+static const char *describe_interposer(const struct rw_box_header *header)
+{
+	if (header->interposed)
+		return "active";
+	if (!header->profiler_abi || header->nccl_version)
+		return "not active";
+	return "not active and not possible (this NCCL hides its functions: who waits in inits and one-sided calls is not "
+	       "seen, and inputs are not scanned before their operation; a libnccl.so.2 that exports its functions shows "
+	       "them)";
+}
+
 static void report_start(const struct box_writer *box, const struct scan_device *device)
 {
 	const struct rw_box_header *header = box->header;
@@ -139,7 +151,7 @@ static void report_start(const struct box_writer *box, const struct scan_device 
 	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, "
 		"scan %s%s; %s",
 		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
-		header->interposed ? "active" : "not active", header->gpu_progress_state, header->scan_state, compiling,
+		describe_interposer(header), header->gpu_progress_state, header->scan_state, compiling,
 		has_place ? "live: rankwatch findings, afterwards: rankwatch report"
 			  : "no collector and no report will see it");
 }
@@ -202,7 +214,10 @@ static int build(struct recording *recording, const struct communicator_init *co
 	err = drain_start(recording);
 	if (err) {
 		progress_refuse(&recording->progress, "none: no thread of our own");
-		message("no thread of our own (%s): no GPU progress is read and no thread is sampled", strerror(-err));
+		/* Nobody would take the results, and every batch would stay in flight. */
+		scanning_close("off: no thread of our own");
+		message("no thread of our own (%s): no GPU progress is read, nothing is scanned and no thread is sampled",
+			strerror(-err));
 	}
 	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for the
 	 * whole node. */

@@ -135,7 +135,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->settled_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);
-	atomic_store_explicit(&communicator->mask, from->mask, memory_order_relaxed);
+	atomic_store_explicit(&communicator->mask, NULL, memory_order_relaxed);
 	communicator->rank = from->rank;
 	communicator->nranks = from->nranks;
 	clear_counts(communicator, atomic_load_explicit(&recording->box.header->drain_ns, memory_order_relaxed));

@@ -48,7 +48,7 @@ struct communicator {
 	_Atomic bool leased;    /* its network waits are recorded; written by the plugin's thread */
 	bool samples;           /* some of its operations, not all, have GPU progress or are scanned */
 	_Atomic uint32_t alternate; /* low bits of its next ticket if one other claim comes before it */
-	_Atomic(int *) mask;    /* NCCL's activation mask; NULL: none */
+	_Atomic(int *) mask;    /* NCCL's event mask; NULL: none, or not asked yet */
 	_Atomic uint32_t plans; /* launched so far, with GPU progress or without */
 	_Atomic uint32_t follow_group; /* the last API group with an operation that has GPU progress */
 	/* Progress numbers, which the GPU writes; a new owner of the place goes on counting. */

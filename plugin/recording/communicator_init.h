@@ -13,7 +13,6 @@ struct communicator_init {
 	 * interface, or no plugin is loaded into it; only the interposer sees the communicator. */
 	uint32_t abi;
 	const void *caller; /* an address inside NCCL: it shows which libnccl created the communicator */
-	int *mask;          /* NCCL's activation mask, valid while the communicator lives; NULL: none */
 };
 
 struct communicator_identity {

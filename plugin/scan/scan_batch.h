@@ -102,7 +102,7 @@ static inline unsigned int scan_batch_blocks(const struct scan_batch *batch)
 {
 	uint64_t before_last = (batch->bytes - 1) / SCAN_TILE_BYTES; /* tiles; a batch has bytes */
 
-	return before_last < SCAN_BLOCKS ? (unsigned int)before_last + 1 : SCAN_BLOCKS;
+	return before_last < batch->device->blocks ? (unsigned int)before_last + 1 : batch->device->blocks;
 }
 
 /* Launches it; returns the CUDA error. */

@@ -16,6 +16,8 @@ enum {
 	RESULTS = SCAN_BATCHES * SCAN_SEGMENTS,
 	RESULTS_SIZE = RESULTS * (int)sizeof(struct scan_result),
 	SCRATCH_SIZE = SCAN_BATCHES * (int)sizeof(struct scan_scratch),
+	BLOCKS_EACH = 2, /* that one multiprocessor runs at a time: docs/scan.md, "What it costs" */
+	SHARE = 4,       /* a launch takes no more than one in so many of the places that a device has for blocks */
 	LAUNCHES_MEASURED = 3,
 	LAUNCH_NS = 8000, /* as predicted, where it cannot be measured */
 	LAUNCH_NS_MAX = 20000,
@@ -45,6 +47,20 @@ static bool context(struct opening *opening)
 {
 	opening->error = opening->driver->context_current(&opening->device->context);
 	return opening->error == 0 && opening->device->context;
+}
+
+/* A slice of a GPU (MIG), or a small GPU, has few multiprocessors: the rest of them is the job's there, too. */
+static bool processors(struct opening *opening)
+{
+	int ordinal = 0, count = 0;
+
+	opening->error = opening->driver->context_device(&ordinal);
+	enter(opening, "cuDeviceGetAttribute");
+	if (!opening->error)
+		opening->error = opening->driver->device_attribute(&count, DRIVER_MULTIPROCESSORS, ordinal);
+	unsigned int share = count > 0 ? (unsigned int)count * BLOCKS_EACH / SHARE : 0;
+	opening->device->blocks = share > SCAN_BLOCKS ? SCAN_BLOCKS : share ? share : 1;
+	return opening->error == 0;
 }
 
 static bool module(struct opening *opening)
@@ -311,13 +327,14 @@ static const struct {
 	const char *call; /* that fails, if one does */
 	bool (*make)(struct opening *opening);
 } steps[] = {
-	{ "cuCtxGetCurrent", context },   { "cuModuleLoadData", module },
-	{ "cuFuncLoad", function },       { "mmap", host_memory },
-	{ "cuMemHostRegister", results }, { "cuStreamCreate", stream },
-	{ "cuMemAlloc", scratch },        { "aligned_alloc", batches },
-	{ "aligned_alloc", nodes },       { "cuLaunchKernel", first_launch },
-	{ "cuMemcpyHtoDAsync", long_pattern }, { "cuLaunchKernel", long_launch },
-	{ "cuMemsetD8Async", clear_scratch },  { "cuLaunchKernel", launch_cost },
+	{ "cuCtxGetCurrent", context },   { "cuCtxGetDevice", processors },
+	{ "cuModuleLoadData", module },   { "cuFuncLoad", function },
+	{ "mmap", host_memory },          { "cuMemHostRegister", results },
+	{ "cuStreamCreate", stream },     { "cuMemAlloc", scratch },
+	{ "aligned_alloc", batches },     { "aligned_alloc", nodes },
+	{ "cuLaunchKernel", first_launch },    { "cuMemcpyHtoDAsync", long_pattern },
+	{ "cuLaunchKernel", long_launch },     { "cuMemsetD8Async", clear_scratch },
+	{ "cuLaunchKernel", launch_cost },
 };
 
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,

@@ -31,6 +31,7 @@ struct scan_device {
 	driver_module module;   /* never unloaded: that can wait for whatever the context runs */
 	driver_function kernel;
 	const struct scan_image *image;          /* from which the module was loaded */
+	unsigned int blocks;                     /* of a launch at most */
 	struct scan_result *results;             /* SCAN_SEGMENTS for each batch; memory of ours, registered */
 	uint64_t results_address;                /* on the device */
 	struct scan_batch *batches;              /* SCAN_BATCHES */

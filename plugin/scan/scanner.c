@@ -36,6 +36,15 @@ void scanner_open(struct scanner *scanner, const struct driver *driver, struct b
 	atomic_store_explicit(&scanner->on, !why_not, memory_order_relaxed);
 }
 
+void scanner_close(struct scanner *scanner, const char *why)
+{
+	if (!scanner_is_on(scanner))
+		return;
+	atomic_store_explicit(&scanner->on, false, memory_order_relaxed);
+	atomic_store_explicit(&scanner->box->header->scan_every, 0, memory_order_relaxed);
+	snprintf(scanner->box->header->scan_state, STATE_SIZE, "%s", why);
+}
+
 static void note_entered(void *argument, const char *call)
 {
 	struct scanner *scanner = argument;

@@ -65,6 +65,8 @@ struct scan_request {
  * scan_device_open(). */
 void scanner_open(struct scanner *scanner, const struct driver *driver, struct box_writer *box,
 		  const struct scan_image *images, const char *state, const char *why_not);
+/* Turns it off for good, before any device is opened; `why`: for people. Does nothing where it is off. */
+void scanner_close(struct scanner *scanner, const char *why);
 static inline bool scanner_is_on(const struct scanner *scanner)
 {
 	return atomic_load_explicit(&scanner->on, memory_order_relaxed);

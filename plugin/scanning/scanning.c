@@ -71,6 +71,11 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	scanning.scanner.nodes = recording_is_interposed() && config->graphs;
 }
 
+void scanning_close(const char *why)
+{
+	scanner_close(&scanning.scanner, why);
+}
+
 struct scan_device *scanning_device(void)
 {
 	return scanner_device(&scanning.scanner);

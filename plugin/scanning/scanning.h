@@ -24,6 +24,8 @@
 
 /* Once per process; makes no call of the driver. abi: of NCCL's profiler interface, 0 none. */
 void scanning_open(struct recording *recording, uint32_t abi);
+/* Off for good, before any device is opened: `why`. Does nothing where it is off. */
+void scanning_close(const char *why);
 /* At a communicator's init, its device current; callers take turns, since it asks the driver, which can block. What
  * scanning needs there; NULL: its buffers are not scanned. */
 struct scan_device *scanning_device(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress thread of a communicator of several ranks: sleeps, moves data between hosts, and delivers KernelCh
+ * The progress thread of a communicator: sleeps, moves data between hosts, and delivers KernelCh
  * events where the profiler asked for them. It tells of itself in ProxyCtrl events.
  */
 #ifndef SIM_NCCL_PROXY_H
@@ -38,7 +38,7 @@ struct proxy {
 	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
 };
 
-/* Nothing to start for a communicator of one rank. */
+/* Nothing to start for a communicator of one rank before 2.30. */
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
 /*
  * Ends and joins the thread once the network has nothing left to do, after an abort at once; events of unfinished plans

@@ -3,6 +3,8 @@
  * no launch fails, and the box says once why there is no GPU progress. */
 #include <criterion/criterion.h>
 #include <cuda.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -177,6 +179,32 @@ Test(gpu_fault, a_device_that_cannot_write_is_said_at_start)
 	static const char said[] = "none: device without 64-bit stream memory operations";
 
 	expect_unfollowed("cuDeviceGetAttribute:fail=1", said, said);
+}
+
+static bool plugin_is_without_threads; /* as at a limit of RLIMIT_NPROC or pids.max */
+
+/* Of the plugin, too: the program exports it. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	Dl_info caller;
+
+	if (plugin_is_without_threads && dladdr(__builtin_return_address(0), &caller) &&
+	    strcmp(caller.dli_fname, PLUGIN_PATH) == 0)
+		return EAGAIN;
+	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	return real(thread, attributes, run, argument);
+}
+
+/* Nobody would read the results. */
+Test(gpu_fault, without_a_thread_of_the_plugin_s_own_nothing_is_scanned)
+{
+	setenv("RANKWATCH_SCAN", "all", 1);
+	plugin_is_without_threads = true;
+	begin("");
+	cr_expect_str_eq(reader.header.gpu_progress_state, "none: no thread of our own");
+	cr_expect_str_eq(reader.header.scan_state, "off: no thread of our own");
+	cr_expect_eq(reader.header.scan_every, 0);
 }
 
 static void *init_main(void *context)

@@ -100,13 +100,33 @@ static void pointer(void)
 	CHECK(function && function(NULL, NULL, 1, 0, 0, NULL, NULL) == FIRST);
 }
 
+/* What the call writes to standard error. */
+static void call_and_read(all_reduce *function, char *text, size_t size)
+{
+	int before = dup(STDERR_FILENO), file = memfd_create("standard error", MFD_CLOEXEC);
+
+	CHECK(before >= 0 && file >= 0 && dup2(file, STDERR_FILENO) == STDERR_FILENO);
+	int result = function(NULL, NULL, 1, 0, 0, NULL, NULL);
+	ssize_t length = pread(file, text, size - 1, 0);
+
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(file);
+	CHECK(result == SYSTEM_ERROR && length >= 0);
+	text[length] = '\0';
+}
+
 /* Somebody who looks for NCCL in the global scope finds us, and gets an error as from a broken system. */
 static void probe(void)
 {
 	all_reduce *function;
+	char text[1024];
 
 	*(void **)&function = dlsym(RTLD_DEFAULT, "ncclAllReduce");
-	CHECK(function && function(NULL, NULL, 1, 0, 0, NULL, NULL) == SYSTEM_ERROR);
+	CHECK(function);
+	call_and_read(function, text, sizeof(text));
+	CHECK(strstr(text, "ncclAllReduce was called and no NCCL that exports it is loaded"));
+	CHECK(strstr(text, "--no-preload"));
 	CHECK(!dlerror());
 	CHECK(!dlsym(RTLD_DEFAULT, "ncclGetVersion") && !dlsym(RTLD_DEFAULT, "pncclAllReduce"));
 	*(void **)&function = dlsym(RTLD_DEFAULT, "ncclAllReduce");

@@ -18,6 +18,7 @@ RELEASES = ["2.21.5", "2.23.4", "2.24.3", "2.26.2", "2.27.3", "2.27.5", "2.28.9"
 # As in probe.c.
 COUNTS = {"AllReduce": 1000, "AllGather": 1001, "Broadcast": 1002, "p2p": 1003, "AlltoAll": 1004, "captured": 1005,
           "symmetric": 1006, "copy engine": 1007}
+ALL_SCANS = {"RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1"}
 BEGIN, END = "<!-- made by tests/versions -->\n", "<!-- end -->\n"
 
 
@@ -49,7 +50,7 @@ class Play:
     def __init__(self, tools, release, environment):
         self.operations, self.comms, self.headers = [], [], []
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rankwatch-versions.") as boxes:
-            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1", "RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1",
+            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1",
                          "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C", "HOME": "/nonexistent"}
             for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
                 if key in os.environ:
@@ -182,20 +183,25 @@ def head(columns):
     return row(columns) + "|" + "---|" * len(columns) + "\n"
 
 
-def loads_table(tools):
-    ways = spellings(tools)
+def loads_table(ways, plays):
     text = head(["NCCL", "profiler ABI", *ways])
-    for release in RELEASES:
-        plays = [Play(tools, release, environment) for environment in ways.values()]
-        abi = max(play.abi for play in plays)
-        text += row([release, f"v{abi}" if abi else "none", *(yes(play.abi) for play in plays)])
+    for release, of_ways in plays.items():
+        abi = max(play.abi for play in of_ways.values())
+        text += row([release, f"v{abi}" if abi else "none", *(yes(of_ways[way].abi) for way in ways)])
+    return text
+
+
+def default_table(plays):
+    text = head(["NCCL", "the plugin alone", "with the interposer"])
+    for release, of_ways in plays.items():
+        text += row([release, scan(of_ways["`lib….so`"]), scan(of_ways["preloaded"])])
     return text
 
 
 def sees_table(tools, environment):
     text = head(["NCCL", *(name for name, _ in COLUMNS)])
     for release in RELEASES:
-        play = Play(tools, release, environment)
+        play = Play(tools, release, environment | ALL_SCANS)
         text += row([release, *(look(play) if play.headers else "no" for _, look in COLUMNS)])
     return text
 
@@ -203,7 +209,9 @@ def sees_table(tools, environment):
 def tables(tools):
     ways = spellings(tools)
     alone, both = ways["`lib….so`"], ways["preloaded"]
-    return (BEGIN + "### Which spelling of `NCCL_PROFILER_PLUGIN` loads\n\n" + loads_table(tools) +
+    plays = {release: {way: Play(tools, release, environment) for way, environment in ways.items()} for release in RELEASES}
+    return (BEGIN + "### Which spelling of `NCCL_PROFILER_PLUGIN` loads\n\n" + loads_table(ways, plays) +
+            "\n### What is scanned by default\n\n" + default_table(plays) +
             "\n### What the plugin alone sees\n\n" + sees_table(tools, alone) +
             "\n### What plugin and interposer see together (`rankwatch run`)\n\n" + sees_table(tools, both) + END)
 

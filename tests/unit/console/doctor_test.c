@@ -196,6 +196,61 @@ Test(doctor, a_file_that_is_no_library_is_a_warning_and_not_a_crash)
 	cr_expect_eq(context.nccl_version, 0);
 }
 
+/* The check of a NCCL that is found as `name` in the library path: it is the file that the environment names. */
+static struct check_context look_at_hidden(const char *root, const char **environment, const char *name,
+					   struct check_result *result)
+{
+	struct check_context context = context_of(environment, root);
+	char path[512];
+
+	write_file(root, name, "", 0600); /* the folder */
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	unlink(path);
+	cr_assert_eq(symlink(getenv("TEST_HIDDEN_NCCL"), path), 0);
+	nccl_check.run(&context, result);
+	return context;
+}
+
+static void expect_hidden(const char *name)
+{
+	const char *environment[] = { "LD_LIBRARY_PATH", "/opt", NULL };
+	struct check_result result = { 0 }, of_interposer = { 0 };
+	struct check_context context = look_at_hidden(crafted_directory(), environment, name, &result);
+
+	cr_expect_eq(result.verdict, VERDICT_WARNING, "%s", result.text);
+	cr_expect(strstr(result.text, "hides its functions: the profiler plugin sees it"), "%s", result.text);
+	cr_expect(strstr(result.advice, "libnccl.so.2"), "%s", result.advice);
+	snprintf(context.install.plugin, sizeof(context.install.plugin), "/usr/lib/" INSTALL_PLUGIN_NAME);
+	interposer_check.run(&context, &of_interposer);
+	cr_expect_eq(of_interposer.verdict, VERDICT_WARNING);
+	cr_expect(strstr(of_interposer.text, "hides its functions"), "%s", of_interposer.text);
+}
+
+Test(doctor, a_nccl_that_hides_its_functions_is_named_with_what_is_not_seen_of_it)
+{
+	expect_hidden("opt/libnccl.so.2");
+}
+
+Test(doctor, a_nccl_that_is_linked_into_pytorch_is_found_there)
+{
+	expect_hidden("opt/libtorch_cuda.so");
+}
+
+/* As PyTorch's library is where NCCL lies beside it. */
+Test(doctor, a_library_without_nccl_s_code_is_not_taken_for_one)
+{
+	const char *root = crafted_directory();
+	const char *environment[] = { "LD_LIBRARY_PATH", "/opt", NULL };
+	struct check_context context = context_of(environment, root);
+	struct check_result result = { 0 };
+
+	write_file(root, "opt/libtorch_cuda.so", "calls ncclAllReduce of libnccl.so.2", 0600);
+	nccl_check.run(&context, &result);
+	cr_expect_eq(result.verdict, VERDICT_NO, "%s", result.text);
+	cr_expect(strstr(result.text, "no libnccl.so.2"), "%s", result.text);
+	cr_expect_not(context.nccl_is_hidden);
+}
+
 Test(doctor, a_missing_plugin_is_named)
 {
 	struct check_context context = { .install.plugin = "/nonexistent/" INSTALL_PLUGIN_NAME };

@@ -19,6 +19,7 @@
 
 static struct boxes boxes;
 static struct replay replay;
+static uint64_t mask_missing; /* in the boxes of all ranks but 1 */
 
 static void fail_on_refusal(void *argument, const char *path, const char *why)
 {
@@ -35,6 +36,7 @@ static void make_rank(const char *directory, int32_t rank, uint64_t operations)
 	crafted_box(&writer, directory, "one", rank, 0x5eed);
 	snprintf(writer.header->gpu_progress_state, sizeof(writer.header->gpu_progress_state), "not\033here");
 	writer.header->nccl_version = 22809;
+	writer.header->mask_missing = rank == 1 ? 0 : mask_missing;
 	for (uint64_t sequence = 0; sequence < operations; sequence++)
 		crafted_operation(&writer, sequence, RW_KNOWN_IDENT | RW_KNOWN_API);
 	snprintf(made, sizeof(made), "%s", writer.path);
@@ -147,6 +149,35 @@ Test(report, the_head_says_who_left_a_box_and_escapes_what_the_job_wrote)
 	cr_expect_null(strchr(text, '\033'));
 	replay_close(&replay);
 	boxes_close(&boxes);
+}
+
+static void print_head(char *text, size_t size)
+{
+	FILE *out = fmemopen(text, size, "w");
+
+	replay_hang();
+	run_head_print_record(out, &replay, 0, 1000);
+	fclose(out);
+	replay_close(&replay);
+	boxes_close(&boxes);
+}
+
+Test(report, the_head_has_no_line_of_the_mask_where_nothing_was_missing)
+{
+	char text[4096] = "";
+
+	print_head(text, sizeof(text));
+	cr_expect_null(strstr(text, "event mask"), "%s", text);
+}
+
+Test(report, the_head_says_when_nccl_was_told_not_to_tell_us)
+{
+	char text[4096] = "";
+
+	mask_missing = 0x202;
+	print_head(text, sizeof(text));
+	cr_expect(strstr(text, "\nmask      NCCL's event mask lacked 0x202 of what"), "%s", text);
+	cr_expect(strstr(text, ", in 2 of 3 processes: "), "%s", text);
 }
 
 Test(report, without_the_interposer_the_head_says_which_calls_2_28_tells_nobody_of)

@@ -754,7 +754,7 @@ Test(limits, each_driver_call_at_init_has_the_variables_that_leave_it_out)
 	static const char both[] = "RANKWATCH_GPU_TIME=off RANKWATCH_SCAN=off";
 	struct feed *feed = start();
 
-	expect_held(feed, "cuDeviceGetAttribute has not returned", "cuDeviceGetAttribute", "RANKWATCH_GPU_TIME=off");
+	expect_held(feed, "cuDeviceGetAttribute has not returned", "cuDeviceGetAttribute", both);
 	expect_held(feed, "cuMemHostGetDevicePointer has not returned", "cuMemHostGetDevicePointer", both);
 	expect_held(feed, "cuMemHostRegister has not returned", "cuMemHostRegister", both);
 	expect_held(feed, "cuThreadExchangeStreamCaptureMode has not returned", "cuThreadExchangeStreamCaptureMode", both);

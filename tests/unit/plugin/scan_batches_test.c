@@ -87,7 +87,7 @@ static const struct driver driver = {
 
 static void open_scanner(void)
 {
-	device = (struct scan_device){ .context = &device, .batches = batches };
+	device = (struct scan_device){ .context = &device, .blocks = SCAN_BLOCKS, .batches = batches };
 	memset(batches, 0, sizeof(batches));
 	for (uint32_t i = 0; i < SCAN_BATCHES; i++) {
 		batches[i].device = &device;

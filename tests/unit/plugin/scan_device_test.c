@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/scan/scan_device.h"
+#include "plugin/scan/scan_batch.h"
 #include "sim/cuda/scan_twin.h"
 
 enum { CALLS = 64, NAME = 40, OWN_ERROR = 77, LEAST = 4 /* of the launches, the second that is measured */ };
 
 static uint64_t now_ns, launch_takes_ns;
 static char entered[CALLS][NAME];
-static int entered_count, launches, streams, copies;
+static int entered_count, launches, streams, copies, processors = 132;
+static unsigned int largest_grid;
 static bool relaxed;
 static const char *failing; /* call; NULL: none */
 static unsigned char *memory;
@@ -34,6 +35,19 @@ static int context_current(driver_context *context)
 {
 	*context = &device;
 	return answer("context");
+}
+
+static int context_device(int *ordinal)
+{
+	*ordinal = 3;
+	return answer("device");
+}
+
+static int device_attribute(int *value, int attribute, int ordinal)
+{
+	cr_assert(attribute == DRIVER_MULTIPROCESSORS && ordinal == 3);
+	*value = processors;
+	return answer("attribute");
 }
 
 static int capture_mode(int *mode)
@@ -128,6 +142,7 @@ static int launch(driver_function function, unsigned int grid_x, unsigned int gr
 	struct scan_launch *scan = arguments[0];
 
 	launches++;
+	largest_grid = grid_x > largest_grid ? grid_x : largest_grid;
 	rankwatch_scan__cpu(arguments, &(struct cpu_launch){ .grid = { grid_x, 1, 1 } });
 	for (uint32_t i = 0; i < scan->segment_count; i++) /* the twin stamps by the machine's clock */
 		scan->slots[scan->segments[i].slot].gpu_start_ns = scan->slots[scan->segments[i].slot].gpu_end_ns = 0;
@@ -137,6 +152,8 @@ static int launch(driver_function function, unsigned int grid_x, unsigned int gr
 
 static const struct driver driver = {
 	.context_current = context_current,
+	.context_device = context_device,
+	.device_attribute = device_attribute,
 	.host_register = host_register,
 	.host_device_pointer = host_device_pointer,
 	.capture_mode = capture_mode,
@@ -208,14 +225,41 @@ Test(scan_device, what_no_launch_takes_is_not_believed)
 	cr_expect_eq(device.launch_ns, 8000);
 }
 
+/* Blocks of 64 KiB tiles as the scanner launches them: of a buffer that is larger than any grid. */
+static unsigned int grid_of_a_large_scan(int of_processors)
+{
+	struct scan_batch batch = { .device = &device, .bytes = UINT64_C(1) << 30 };
+	int error;
+
+	free(device.batches);
+	device = (struct scan_device){ 0 };
+	largest_grid = 0;
+	entered_count = copies = 0;
+	processors = of_processors;
+	cr_assert_null(open_device(&error));
+	cr_expect_leq(largest_grid, device.blocks, "the trials, too");
+	return scan_batch_blocks(&batch);
+}
+
+/* Two blocks fit one processor, so 8 blocks are a quarter of 16 processors. */
+Test(scan_device, a_scan_leaves_three_quarters_of_a_small_device_to_the_job)
+{
+	cr_expect_eq(grid_of_a_large_scan(16), 8);
+	cr_expect_eq(grid_of_a_large_scan(1), 1);
+	cr_expect_eq(grid_of_a_large_scan(0), 1);
+	cr_expect_eq(grid_of_a_large_scan(60), 30);
+	cr_expect_eq(grid_of_a_large_scan(132), SCAN_BLOCKS);
+}
+
 Test(scan_device, each_call_is_named_before_it_is_made)
 {
 	static const char *const calls[] = {
-		"cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent", "cuModuleLoadData", "cuModuleGetFunction", "cuFuncLoad",
-		"mmap", "cuMemHostRegister", "cuMemHostGetDevicePointer", "cuStreamCreate", "cuMemAlloc", "cuMemsetD8Async",
-		"aligned_alloc", "aligned_alloc", "cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyHtoDAsync", "cuLaunchKernel",
-		"cuStreamSynchronize", "cuMemsetD8Async", "cuStreamSynchronize", "cuLaunchKernel", "cuStreamDestroy",
-		"cuThreadExchangeStreamCaptureMode",
+		"cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent", "cuCtxGetDevice", "cuDeviceGetAttribute",
+		"cuModuleLoadData", "cuModuleGetFunction", "cuFuncLoad", "mmap", "cuMemHostRegister",
+		"cuMemHostGetDevicePointer", "cuStreamCreate", "cuMemAlloc", "cuMemsetD8Async", "aligned_alloc",
+		"aligned_alloc", "cuLaunchKernel", "cuStreamSynchronize", "cuMemcpyHtoDAsync", "cuLaunchKernel",
+		"cuStreamSynchronize", "cuMemsetD8Async", "cuStreamSynchronize", "cuLaunchKernel",
+		"cuStreamDestroy", "cuThreadExchangeStreamCaptureMode",
 	};
 	int error;
 
@@ -230,6 +274,7 @@ Test(scan_device, whatever_fails_is_named_and_leaves_neither_a_stream_nor_anothe
 	static const struct {
 		const char *call, *named;
 	} failures[] = {
+		{ "device", "cuCtxGetDevice" },       { "attribute", "cuCtxGetDevice" },
 		{ "context", "cuCtxGetCurrent" },     { "module", "cuModuleLoadData" },   { "function", "cuModuleLoadData" },
 		{ "register", "cuMemHostRegister" },  { "pointer", "cuMemHostRegister" }, { "create", "cuStreamCreate" },
 		{ "allocate", "cuMemAlloc" },         { "set", "cuMemAlloc" },            { "launch", "cuLaunchKernel" },

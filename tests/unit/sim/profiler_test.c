@@ -162,6 +162,43 @@ Test(profiler, a_kernel_channel_that_gets_no_handle_has_that_of_whoever_had_its_
 	ranks_run(2, stale_main);
 }
 
+static bool one_is_told;
+
+/* Alone: no other communicator's thread tells anything meanwhile. */
+static void one_rank_main(struct rank *rank)
+{
+	ncclComm_t child;
+
+	recording_attach();
+	CHECK(!one_is_told || wait_for_text("ProxyCtrl state 15"));
+	recording_drop();
+	NCCL(ncclCommSplit(rank->comm, 0, 0, &child, NULL));
+	CHECK(!one_is_told || wait_for_text("ProxyCtrl state 15"));
+	NCCL(ncclCommDestroy(child));
+	const char *wakeup = strstr(recording_read(), "ProxyCtrl state 16");
+	CHECK(!one_is_told || (wakeup && strstr(wakeup, "ProxyCtrl state 17") && strstr(wakeup, "ProxyCtrl state 18")));
+	CHECK(one_is_told || !strstr(recording_read(), "ProxyCtrl"));
+}
+
+static void play_one_rank(const char *release, const char *plugin, bool told)
+{
+	setenv("SIM_NCCL_VERSION", release, 1);
+	setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
+	setenv("RECORDING_MASK", "0x20", 1);
+	one_is_told = told;
+	ranks_run(1, one_rank_main);
+}
+
+Test(profiler, in_2_28_9_a_communicator_of_one_rank_has_no_progress_thread)
+{
+	play_one_rank("2.28.9", RECORDING_PLUGIN_V5, false);
+}
+
+Test(profiler, in_2_30_7_a_communicator_of_one_rank_has_a_progress_thread)
+{
+	play_one_rank("2.30.7", RECORDING_PLUGIN_V6, true);
+}
+
 static void split_main(struct rank *rank)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;

@@ -313,7 +313,7 @@ void text_crossing(struct record *record, const struct text_circle_link *link)
 		 subject(who, sizeof(who), record), naming_function(link->function), link->sequence, link->comm_name,
 		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
 		 duration(waited, sizeof(waited), finding->late.by_ms));
-	record_set_words(record, RW_CAUSE_UNKNOWN, "it calls on the two communicators in another order than all others",
+	record_set_words(record, RW_CAUSE_UNKNOWN, "it calls the two in another order than all others, or leaves one call out",
 			 circle_words[CIRCLE_ORDER].advice);
 	record_add_missing(record, "whether its order is the wrong one: all others have the other one");
 }

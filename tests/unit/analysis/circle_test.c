@@ -175,6 +175,7 @@ Test(circle, who_has_another_order_than_all_others_is_likely_to_have_left_it, .i
 	cr_expect(strstr(finding->text, "rank 2 waits in AllReduce #0 on ranks 0-3 (second communicator), and ranks 0,1,3 wait for it "
 					"in AllReduce #0 on ranks 0-3; for "),
 		  "%s", finding->text);
+	cr_expect_str_eq(finding->cause, "it calls the two in another order than all others, or leaves one call out");
 }
 
 Test(circle, as_many_with_one_order_as_with_the_other_name_nobody, .init = open_job, .fini = close_job)

@@ -12,6 +12,7 @@ is named.
 Broadcasts, of which NCCL shows a plugin nothing but the call: each is counted, whenever the collector or the report reads."""
 
 import re
+import signal
 import sys
 
 import stage
@@ -74,6 +75,9 @@ def check_grow(failures, program):
         stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
         told = [(one["kind"], one["ranks"], one["confidence"], one["late"]["waiting"]) for one in open_findings(job)]
         failures.check(told == [("hang", [2], "likely", [0, 1])] and "ncclCommGrow of 3 ranks" in open_findings(job)[0]["text"], f"grow-alone: found {told}")
+        # All at once: a rank that sees another one end may come back from the call.
+        for pid in play.pids():
+            stage.kill(pid, signal.SIGSTOP)
         play.kill_everything()
         # A process that has been killed may hold its box for a moment.
         failures.check(stage.wait_until(lambda: {"ncclCommGrow of 3 ranks: 2 seen in it", "missing rank 2"} <= set(report_lines(play)), 20, 0.5),

@@ -118,6 +118,9 @@ Test(completion, scripts_are_good_shell)
 	must_accept("bash -n", &bash);
 	must_accept("zsh -n", &zsh);
 	must_accept("fish -n", &fish);
+	free(bash.text);
+	free(zsh.text);
+	free(fish.text);
 }
 
 /* What bash offers behind `words` when its last one is completed. */

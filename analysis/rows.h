@@ -23,7 +23,6 @@ enum {
 	ROWS_KEPT = 32,  /* a rank */
 	ROWS_TOLD = 12,  /* that the cost is told of */
 	ROWS_CLEAN = 5,  /* in a row without lateness close the finding */
-	ROWS_LEFT = 2,   /* the tests of single operations have for what these show: they know more of it */
 	ROWS_BEHIND = 3, /* rows ahead is the job when it no longer waits for a rank that has not ended one */
 };
 #define ROWS_LEAST_NS 100000000u /* a row lasts, at least */

@@ -35,6 +35,7 @@ enum {
 };
 #define SUMS_WINDOW_NS 2000000000u /* or SUMS_STEPS steps, if they take longer */
 #define SUMS_WINDOW_MAX_NS 3600000000000u
+#define SUMS_SHOWN_WHOLE 0.875 /* of a row's lateness */
 #define SUMS_WHOLE     0.98        /* of a window that must be accounted for */
 #define SUMS_KEEPS     0.9375
 #define SUMS_NOISE_LASTS 0.5       /* from one window to the next, at least, … */

@@ -21,7 +21,7 @@ while True:
     time.sleep(0.02)
 """
 FAULT_STEP, STEPS = 14, 44
-WITHIN_STEPS, MORE_S = 10, 1.0  # six late steps are what it takes, and records are half a second old when they are judged
+WITHIN_STEPS, MORE_S = 10, 2.0  # six late steps are what it takes, and records are half a second old when they are judged
 SIZES = (f"--steps={STEPS}", "--limit=90")
 FSDP = ("--ranks=8", "--accumulate=8", "--layers=3", "--elements=4096", "--step-ms=190")
 TENSOR = ("--mesh=fsdp=4,tp=2", "--layers=4", "--elements=2048", "--step-ms=85")

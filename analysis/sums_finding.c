@@ -84,9 +84,11 @@ static bool is_shown_by_operations(const struct recent *recent)
 	return recent->single_ns * 2 >= recent->late_ns;
 }
 
-/* Nearly all of it: then the tests of single operations know more of it. */
-static bool is_shown_whole(const struct recent *recent)
+/* Where they show nearly all of it, their tests know more of it. In a pipeline a half suffices: there they tell the first late step. */
+static bool is_left_to_operations(const struct analysis *analysis, const struct recent *recent)
 {
+	if (analysis->job.pipelined)
+		return is_shown_by_operations(recent);
 	return recent->single_ns >= SUMS_SHOWN_WHOLE * (double)recent->late_ns;
 }
 
@@ -147,7 +149,7 @@ static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, con
 	uint64_t left_ns = (decided_ns > theirs_ns ? decided_ns : theirs_ns) + SUMS_LEFT * sums->window_ns;
 
 	if (sums->ranks[rank].by_rows)
-		return is_shown_whole(recent) && recent->windows[0].to_ns < decided_ns + SUMS_LEFT * rows_last_ns(&analysis->rows);
+		return is_left_to_operations(analysis, recent) && recent->windows[0].to_ns < decided_ns + SUMS_LEFT * rows_last_ns(&analysis->rows);
 	return recent->stepped_ns * 2 >= recent->late_ns && (recent->windows[0].to_ns < left_ns || varies(sums, rank)) && stragglers->newest_step && newest->step == stragglers->newest_step &&
 	       newest->start_ns + SUMS_TOLD * analysis->sums.window_ns >= recent->windows[0].from_ns;
 }

@@ -12,6 +12,7 @@ enum {
 	BEFORE_STEPS = 20, /* and those before the change that it is compared with … */
 	BEFORE_MIN = 3,   /* … at least */
 	BEFORE_LATEST = STRAGGLER_STEPS - 1, /* steps that are kept of a rank before the one that it was late in last */
+	FEW_OF_GROWTH = 2, /* lost time below 1/2 of what steps have become longer by is not all of it */
 	PART = 8,         /* a lateness below 1/8 of the latest is not what began then */
 };
 
@@ -232,8 +233,10 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		uint64_t late_ns = largest(charge.late_ns / steps, by_rows_ns(analysis, ranks, count));
 		cost.lost_ns = cost.at_most_ns = least(growth, largest(late_ns, replayed_ns));
 	}
-	/* What steps have become longer by is all of it, however little of it was followed. */
-	cost.at_least = cost.lost_ns < growth && is_partly_seen(stragglers, ranks, count, first, suspect->step);
+	/* What steps have become longer by is all of it, however little of it was followed. Where it is far more than the rank
+	 * was seen to be late, what slows it slows others, too, or what it does to them was not all seen. */
+	cost.at_least = cost.lost_ns < growth && (is_partly_seen(stragglers, ranks, count, first, suspect->step) ||
+						  (growth != UINT64_MAX && cost.lost_ns < growth / FEW_OF_GROWTH));
 	/* Steps that ended before the lateness began are too short to hold it: one takes what it took, and the loss. */
 	if (suspect->before_ns && cost.step_ns < suspect->before_ns + cost.lost_ns)
 		cost.step_ns = suspect->before_ns + cost.lost_ns;

@@ -135,6 +135,7 @@ static struct life_work work_of(const struct collector *collector)
 		.boxes = live_boxes_count(collector->watch.boxes),
 		.saving = saver_pending(collector->saver),
 		.commands = command_sink_pending(collector->outlet.command),
+		.silent = !live_boxes_answer(collector->watch.boxes),
 		.clients = socket ? socket_clients(socket) : 0,
 		.runs = socket ? socket_runs(socket) : 0,
 		.leaving = socket ? socket_leaving(socket) : 0,

@@ -49,5 +49,5 @@ bool life_is_over(struct life *life, const struct life_work *work, uint64_t now_
 		return false;
 	if (life->ending_ns)
 		return !work->clients || !is_within(life->ending_ns, now_ns, LIFE_LEAVE_MS);
-	return life->left || !is_within(life->busy_ns, now_ns, LIFE_IDLE_MS);
+	return life->left || !is_within(life->busy_ns, now_ns, work->silent ? LIFE_SILENT_MS : LIFE_IDLE_MS);
 }

@@ -11,6 +11,7 @@
 
 enum {
 	LIFE_IDLE_MS = 3000,  /* with nothing to do, and nobody to tell */
+	LIFE_SILENT_MS = 30000, /* the same, while a directory of boxes does not answer: what there is to do is not known */
 	LIFE_LEAVE_MS = 1500, /* how long a launcher that leaves waits for processes of its job that have not ended … */
 	LIFE_SAVE_MS = 4500,  /* … and for boxes and commands: between SIGTERM and SIGKILL there may be 5 s */
 };
@@ -28,6 +29,7 @@ struct life {
 struct life_work {
 	bool boxes;             /* of processes that have not ended */
 	bool saving, commands;  /* that have not ended */
+	bool silent;            /* a directory of boxes has not answered yet */
 	unsigned clients;       /* who listen, launchers too */
 	unsigned runs, leaving; /* launchers that have joined and not left; those that have left and wait for the summary */
 };

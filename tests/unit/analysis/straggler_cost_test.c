@@ -130,6 +130,29 @@ Test(straggler_cost, is_no_more_than_steps_have_become_longer)
 	stage_close(stage);
 }
 
+/* What slows the late rank may slow the others, too: then the rank alone costs what it is late by, and steps grow by more. */
+Test(straggler_cost, is_at_least_that_where_steps_have_become_far_longer)
+{
+	static const struct {
+		uint64_t grows_ms;
+		bool at_least;
+	} cases[] = { { 250, true }, { 160, true }, { 140, false }, { 80, false } };
+	uint32_t rank = LATE_RANK;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct stage *stage = stage_open();
+		for (uint64_t step = 1; step <= STEPS; step++) {
+			start_step(stage, step);
+			operation(stage, step, 100 + (step >= 7 ? cases[i].grows_ms : 0), step >= 7 ? 50 : 0);
+		}
+		struct straggler_cost cost = straggler_cost(&stage->analysis, &rank, 1);
+		/* The replay adds the 25 ms by which the GPU's progress can be seen late. */
+		cr_expect_float_eq((double)cost.lost_ns / 1e6, 50 + 25, 1, "%f", (double)cost.lost_ns / 1e6);
+		cr_expect_eq(cost.at_least, cases[i].at_least, "%lu ms", cases[i].grows_ms);
+		stage_close(stage);
+	}
+}
+
 Test(straggler_cost, adds_up_what_a_device_that_has_changed_loses_piece_by_piece)
 {
 	struct stage *stage = stage_open();

@@ -81,7 +81,7 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 
 	if (limit == KEPT_BOXES_ALL || !others->held)
 		return;
-	fprintf(out, "  kept       %s of earlier runs: %u black box%s of %u run%s; beyond %s the oldest are removed (--keep-boxes)\n",
+	fprintf(out, "  kept       %s: %u black box%s of %u ended run%s; beyond %s the oldest are removed (--keep-boxes)\n",
 		size_text(held, others->held_bytes), others->held, others->held == 1 ? "" : "es", others->held_runs,
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }

@@ -223,6 +223,7 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 		 intern_text(search->intern, name));
 	other_looks_describe(others, search->intern, pid, waits, count, hop->does, sizeof(hop->does));
 	cause->by_process = true;
+	cause->fork_lock = other_looks_held_at_fork(others, pid, waits, count);
 	if (!woke && !group->longest->waker_tid)
 		cause->inferred = other_end_seen;
 }

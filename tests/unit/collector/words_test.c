@@ -360,6 +360,20 @@ Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 	free(text);
 }
 
+Test(message, a_summary_does_not_say_none_of_an_end_that_was_not_looked_at)
+{
+	json_t *message = json_pack("{s:{s:{s:i, s:i}, s:b}}", "summary", "findings", "critical", 0, "warning", 0, "unjudged", 1);
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	message_print_summary(stream, "rankwatch", message);
+	fclose(stream);
+	cr_expect_not_null(strstr(text, "  findings   none while the job ran; how it ended was not looked at in time\n"), "%s", text);
+	json_decref(message);
+	free(text);
+}
+
 Test(message, a_summary_says_who_was_seen_less_well_and_what_was_lost)
 {
 	struct message_summary summary = {

@@ -35,15 +35,31 @@ bool evidence_is_name(const char *name)
 	return *name != '.' && stem_of(name) > 0;
 }
 
+/* As the beginning of a name that is not hidden. */
+static void component_of_job(const char *job, char component[BOX_JOB_COMPONENT])
+{
+	box_job_component(job, component);
+	if (*component == '.')
+		*component = '_';
+}
+
 void evidence_name(const char *job, const char *host, char name[EVIDENCE_NAME])
 {
 	char of_job[BOX_JOB_COMPONENT], of_host[BOX_JOB_COMPONENT];
 
-	box_job_component(job, of_job);
+	component_of_job(job, of_job);
 	box_job_component(host, of_host);
 	snprintf(name, EVIDENCE_NAME, "%s-%s" EVIDENCE_SUFFIX, of_job, of_host);
-	if (*name == '.')
-		*name = '_'; /* it is not hidden */
+}
+
+bool evidence_is_of_job(const char *name, const char *job)
+{
+	char of_job[BOX_JOB_COMPONENT];
+
+	component_of_job(job, of_job);
+	size_t length = strlen(of_job);
+
+	return evidence_is_name(name) && !strncmp(name, of_job, length) && name[length] == '-';
 }
 
 /* The file's content, unpacked. */

@@ -36,6 +36,8 @@ bool evidence_is_name(const char *name);
 void evidence_name(const char *job, const char *host, char name[EVIDENCE_NAME]);
 
 /* Called for each record that is whole; it has no NUL, and is followed by one. */
+/* Whether a file of this name can be of the job. */
+bool evidence_is_of_job(const char *name, const char *job);
 typedef void evidence_visit(void *argument, const char *record, size_t size);
 /* Reads a file of evidence, saved or not, which must belong to `owner` or to us. *created_ns: CLOCK_REALTIME, when it was made.
  * *damaged: how many lines are no records. 0, or -errno and a sentence, which begins with `name`, in why[EVIDENCE_WHY]. */

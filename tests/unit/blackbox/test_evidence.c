@@ -304,4 +304,8 @@ Test(evidence, names_of_jobs_and_hosts_are_one_component)
 	cr_expect(evidence_is_name(name), "%s", name);
 	cr_expect_not(evidence_is_name("." NAME ".new"));
 	cr_expect_not(evidence_is_name(EVIDENCE_SUFFIX));
+	cr_expect(evidence_is_of_job(name, "../a b"));
+	cr_expect(evidence_is_of_job(NAME, "job"));
+	cr_expect_not(evidence_is_of_job(NAME, "jo"));
+	cr_expect_not(evidence_is_of_job("rank0-1.rwbox", "rank0"));
 }

@@ -112,6 +112,7 @@ struct analysis_other {
 	uint32_t waiting_tid; /* the rank's thread that waited for it at that moment, as seen in the kernel; 0: none */
 	char name[16];        /* of its main thread */
 	bool is_child; /* its parent is the rank's process */
+	bool held_at_fork; /* it waits for a lock that another thread held when it was forked: nobody in it can release that */
 	char state;    /* from here on as in a struct analysis_wait of kind SAMPLE */
 	int32_t system_call;
 	uint64_t cpu_ns, run_queue_ns;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/incident.h"
+#include "analysis/mask_doubt.h"
 #include "analysis/port_evidence.h"
 #include "analysis/process.h"
 
@@ -196,6 +197,7 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
 {
+	mask_doubt_apply(record, findings->job);
 	int at = find(findings, record->finding.kind, record->subject);
 	if (at >= 0) {
 		update(findings, (uint32_t)at, record, now_ns);

@@ -87,7 +87,7 @@ function lossText(loss) {
 function timeSection() {
 	const node = section("time", "Where the time went", "finished operations with GPU times"), account = D.job.account;
 	if (!account) {
-		node.append(el("p", { class: "quiet" }, D.job.hosts > 1 ? "Each machine is judged by its own clock: the head has the shares of each." : "Without times of the GPU nobody knows."));
+		node.append(el("p", { class: "quiet" }, D.job.clocks > 1 ? "Machines whose clocks cannot be compared are judged apart: the head has the shares of each group." : "Without times of the GPU nobody knows."));
 		return;
 	}
 	const parts = [["own work", account.own, "own"], ["waiting for other ranks", account.wait, "wait"], ["transfers", account.transfer, "transfer"], ["not seen", account.unseen, "unseen"]];

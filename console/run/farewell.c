@@ -81,7 +81,7 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 
 	if (limit == KEPT_BOXES_ALL || !others->held)
 		return;
-	fprintf(out, "  held       %s by %u black box%s of %u ended run%s; beyond %s the oldest go (--keep-boxes)\n",
+	fprintf(out, "  kept       %s: %u black box%s of %u ended run%s; beyond %s the oldest are removed (--keep-boxes)\n",
 		size_text(held, others->held_bytes), others->held, others->held == 1 ? "" : "es", others->held_runs,
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }
@@ -146,6 +146,13 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 		print_worst(out, worst);
 }
 
+static void print_unwatched(FILE *out, const char *boxes, const json_t *worst)
+{
+	foreign_line(out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s", boxes);
+	if (worst)
+		print_worst(out, worst);
+}
+
 void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
 		    const json_t *worst, enum farewell_absence absence)
 {
@@ -158,9 +165,7 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
 		print_seen(out, summary, tidied, limit, worst);
 	else if (find_boxes(job, path))
-		foreign_line(
-		    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s",
-		    path);
+		print_unwatched(out, path, worst);
 	else if (no_room)
 		print_no_room(out, no_room);
 	else

@@ -58,7 +58,7 @@ def ends(failures):
         runs = listed(play)
         failures.check([(run["state"], run["failed"], run["findings"], run["boxes"], run["ranks"]) for run in runs]
                        == [("ended", True, False, 2, 2)], f"ls shows the run: {runs}")
-        failures.check("held" in said and "by 2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
+        failures.check("kept" in said and "2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
 
 
 def with_findings(failures):

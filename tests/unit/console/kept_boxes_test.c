@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blackbox/evidence.h"
 #include "blackbox/reader.h"
 #include "blackbox/run_mark.h"
 #include "protocol/lock.h"
@@ -263,6 +264,31 @@ Test(kept_boxes, what_lies_there_besides_is_neither_waited_for_nor_touched)
 	cr_expect_eq(access(path, F_OK), 0);
 	unlink(name);
 	rmdir(outside);
+}
+
+static void write_evidence(const struct made *made, char path[PATH_MAX])
+{
+	int directory = open(made->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_eq(evidence_write(directory, "job-host" EVIDENCE_SUFFIX, 1, "", 0), 0);
+	snprintf(path, PATH_MAX, "%s/job-host" EVIDENCE_SUFFIX, made->directory);
+	close(directory);
+}
+
+Test(kept_boxes, what_was_seen_live_goes_with_the_last_box_of_its_directory)
+{
+	struct made newest = make("newest", 0, 9000, ended), gone = make("old", 0, 1000, ended), stays = make("older", 0, 900, ended);
+	char with_none[PATH_MAX], with_another[PATH_MAX], other[PATH_MAX];
+
+	write_evidence(&gone, with_none);
+	write_evidence(&stays, with_another);
+	snprintf(other, sizeof(other), "%s/rank9-1.rwbox", stays.directory);
+	write_file(other);
+	cr_expect_eq(trim(0).removed, 2);
+	cr_expect(is_there(&newest));
+	cr_expect_neq(access(with_none, F_OK), 0);
+	cr_expect_neq(access(gone.directory, F_OK), 0);
+	cr_expect_eq(access(with_another, F_OK), 0);
 }
 
 Test(kept_boxes, another_users_box_and_a_top_directory_that_is_a_link_are_not_touched)

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "console/seen_live.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/foreign_text.h"
+#include "blackbox/evidence.h"
+#include "collector/nats/finding_head.h"
+#include "console/box_folder.h"
+#include "console/boxes.h"
+#include "console/seen_live_match.h"
+#include "finding/best_cause.h"
+#include "finding/seen_live_text.h"
+#include "finding/value.h"
+#include "finding/weight.h"
+
+enum { FILES_MOST = 1024 /* in one directory */ };
+
+/* What takes a living process is for the next time where it has ended. */
+static void put_past(json_t *finding, const struct seen_live_process *process)
+{
+	const char *advice = value_text(finding, "advice");
+	char pid[16], *text;
+	int length = snprintf(pid, sizeof(pid), "%u", process->pid);
+	const char *at = advice ? strstr(advice, pid) : NULL;
+
+	if (!at || !process->ended)
+		return;
+	if (asprintf(&text, "next time, while it runs: %.*sPID%s", (int)(at - advice), advice, at + length) < 0)
+		return;
+	json_object_set_new(finding, "advice", json_string(text));
+	free(text);
+}
+
+/* As of a job whose processes have ended: no process is there to be looked at, and no time is left. */
+static void put_ended(json_t *finding, const struct seen_live_run *run)
+{
+	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
+	json_t *watchdog = json_object_get(finding, "watchdog");
+
+	for (size_t i = 0; i < run->count; i++)
+		if (run->processes[i].rank == json_integer_value(json_object_get(where, "rank")))
+			put_past(finding, &run->processes[i]);
+	if (json_is_object(watchdog) && seen_live_match_is_over(run))
+		json_object_set_new(watchdog, "left_ms", json_null());
+}
+
+/* Of values the whole finding rests on what was scanned. Its state and its place in an incident are as the boxes show them. */
+static void take_values(json_t *finding, const json_t *live)
+{
+	static const char *const left[] = { "state", "revision", "time", "detect_ms", "incident" };
+	json_t *copy = json_deep_copy(live);
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
+		json_object_del(copy, left[i]);
+	json_object_update(finding, copy);
+	json_decref(copy);
+}
+
+/* Both are about the same; the finding may be one that was only seen live, by the collector of another host. */
+static void take_better(json_t *finding, const json_t *live, const struct seen_live_run *run)
+{
+	bool in_boxes = !json_is_false(json_object_get(json_object_get(finding, "seen_live"), "in_boxes"));
+
+	if (!best_cause_is_better(live, finding))
+		return;
+	if (json_is_object(json_object_get(finding, "values")))
+		take_values(finding, live);
+	else
+		best_cause_take(finding, live);
+	if (weight_is_more_severe(live, finding))
+		json_object_set(finding, "severity", json_object_get(live, "severity"));
+	put_ended(finding, run);
+	json_object_set_new(finding, "seen_live", seen_live_json(live, in_boxes));
+}
+
+static void add(json_t *findings, const json_t *live, const struct seen_live_run *run)
+{
+	json_t *finding = json_deep_copy(live);
+	char key[64];
+
+	if (!finding)
+		return;
+	put_ended(finding, run);
+	json_object_set_new(finding, "seen_live", seen_live_json(live, false));
+	/* The replay's own keys have no such beginning. */
+	snprintf(key, sizeof(key), "live %s %" PRIu64, value_text(live, "id"), value_time(live, "first_seen"));
+	json_object_set_new(findings, key, finding);
+}
+
+/* Of two that say different things of one operation the surer one stays; what the collector itself took back counts for nothing. */
+static void contradict(json_t *findings, const char *key, const json_t *live, const struct seen_live_run *run)
+{
+	if (value_is(live, "state", "closed") || !seen_live_match_is_surer(live, json_object_get(findings, key)))
+		return;
+	json_object_del(findings, key);
+	add(findings, live, run);
+}
+
+static void merge_one(json_t *findings, const json_t *live, const struct seen_live_run *run)
+{
+	const char *key = seen_live_match_same(findings, live);
+
+	if (key) {
+		take_better(json_object_get(findings, key), live, run);
+		return;
+	}
+	key = seen_live_match_other(findings, live);
+	if (key) {
+		contradict(findings, key, live, run);
+		return;
+	}
+	key = seen_live_match_before(findings, live);
+	if (key)
+		json_object_del(findings, key);
+	add(findings, live, run);
+}
+
+unsigned seen_live_merge(json_t *findings, const struct kept_findings *kept, const struct seen_live_run *run)
+{
+	unsigned wrong = kept->refused;
+	json_t *live;
+	const char *key;
+
+	json_object_foreach(kept->entries, key, live)
+	{
+		char why[FINDING_HEAD_WHY];
+		struct rw_finding head;
+
+		json_object_del(live, "seen_live"); /* that is ours to say */
+		if (finding_head_read(live, &head, why) || !seen_live_match_has_ranks(run, live))
+			wrong++;
+		else if (seen_live_match_is_of(run, live))
+			merge_one(findings, live, run);
+	}
+	return wrong;
+}
+
+static void gather_communicators(json_t *communicators, const struct replay_process *process)
+{
+	struct rw_communicator *entries;
+	uint32_t count;
+	char id[24];
+
+	box_communicators(feed_reader(process->feed), &entries, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(id, sizeof(id), "0x%" PRIx64, entries[i].id);
+		if (entries[i].created_ns)
+			json_object_set_new(communicators, id, json_null());
+	}
+	free(entries);
+}
+
+static void gather_process(struct seen_live_run *run, const struct replay *replay, const struct replay_process *process)
+{
+	const struct rw_box_header *header = replay_header(process);
+	uint64_t last_ns = feed_last_ns(process->feed);
+	struct seen_live_process *one = &run->processes[run->count++];
+
+	if (header->drain_ns > last_ns)
+		last_ns = header->drain_ns;
+	*one = (struct seen_live_process){
+		.rank = process->rank,
+		.pid = header->pid,
+		.begin_ns = header->created_realtime_ns,
+		.end_ns = last_ns + (uint64_t)replay_machine_of(replay, process)->realtime_offset_ns,
+		.ended = process->life == BOX_ORPHANED,
+	};
+	snprintf(one->host, sizeof(one->host), "%.*s", (int)sizeof(header->host) - 1, header->host);
+	if (header->world_size > run->ranks)
+		run->ranks = header->world_size;
+	gather_communicators(run->communicators, process);
+}
+
+static int gather(struct seen_live_run *run, const struct replay *replay)
+{
+	*run = (struct seen_live_run){ .processes = calloc(replay->count + 1, sizeof(*run->processes)), .communicators = json_object() };
+	if (!run->processes || !run->communicators)
+		return -1;
+	for (size_t i = 0; i < replay->count; i++)
+		gather_process(run, replay, &replay->processes[i]);
+	return 0;
+}
+
+/* One directory of boxes. */
+struct place {
+	struct replay *replay;
+	const struct seen_live_run *run;
+	char path[PATH_MAX];
+	int directory;
+	uid_t owner; /* of the box */
+	unsigned files;
+};
+
+static void read_file(void *argument, const char *name)
+{
+	struct place *place = argument;
+	struct kept_findings kept = { 0 };
+	char why[EVIDENCE_WHY];
+	uint64_t created_ns;
+	unsigned damaged = 0;
+
+	if (place->files++ >= FILES_MOST)
+		return;
+	if (evidence_read(place->directory, name, place->owner, kept_findings_take, &kept, &created_ns, &damaged, why))
+		foreign_line(stderr, "rankwatch: %s/%s", place->path, why);
+	else
+		damaged += seen_live_merge(place->replay->findings, &kept, place->run);
+	if (damaged)
+		foreign_line(stderr, "rankwatch: %s/%s: %u record%s of what was seen live %s damaged, or of ranks that the run does not have: left out",
+			     place->path, name, damaged, damaged == 1 ? "" : "s", damaged == 1 ? "is" : "are");
+	kept_findings_free(&kept);
+}
+
+static void read_place(struct place *place, const char *box)
+{
+	struct stat status;
+
+	if (stat(box, &status) || !box_folder_name(box, place->path))
+		return;
+	place->owner = status.st_uid;
+	place->directory = box_folder_open(box);
+	if (place->directory < 0)
+		return;
+	evidence_list(place->directory, read_file, place);
+	close(place->directory);
+}
+
+static bool is_first_of_its_directory(const struct replay *replay, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (box_folder_is_same(replay->processes[i].path, replay->processes[number].path))
+			return false;
+	return true;
+}
+
+static void read_places(struct replay *replay, const struct seen_live_run *run)
+{
+	for (size_t i = 0; i < replay->count; i++) {
+		struct place place = { .replay = replay, .run = run };
+
+		if (is_first_of_its_directory(replay, i))
+			read_place(&place, replay->processes[i].path);
+	}
+}
+
+void seen_live_add(struct replay *replay)
+{
+	struct seen_live_run run;
+
+	if (gather(&run, replay) == 0)
+		read_places(replay, &run);
+	free(run.processes);
+	json_decref(run.communicators);
+}

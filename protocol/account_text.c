@@ -8,6 +8,7 @@
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"
+#include "protocol/turns_text.h"
 
 enum { PATH_COLUMNS = 40 };
 static const double told = 0.05;  /* of the time is worth a line, */
@@ -87,9 +88,9 @@ json_t *account_json(const struct analysis_account *account)
 	losses = json_array();
 	for (uint32_t i = 0; i < account->loss_count; i++)
 		json_array_append_new(losses, loss_json(&account->losses[i]));
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o}", "own", account->own, "wait", account->wait, "transfer",
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o}", "own", account->own, "wait", account->wait, "transfer",
 			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
-			 account->left_out, "waited_for", losses);
+			 account->left_out, "waited_for", losses, "turns", turns_json(&account->turns));
 }
 
 static double number(const json_t *object, const char *key)
@@ -187,7 +188,8 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 			"%d %% of the time for ranks that cannot be named: half of them came as late, or what they did "
 			"is not seen\n",
 			percent(account, "nobody"));
-	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told) {
+	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told &&
+		   !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
 		fputs("in operations that ended for each other in turn: no rank stands out\n", out);
 	}
@@ -229,6 +231,7 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 		print_loss(out, loss);
 		print_not_named(out, before, label, loss);
 	}
+	turns_print(out, before, label, json_object_get(account, "turns"));
 	print_unnamed(out, before, label, account);
 	if (left_out)
 		print_left_out(out, before, label);

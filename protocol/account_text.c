@@ -8,6 +8,7 @@
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"
+#include "protocol/turns_text.h"
 
 enum { PATH_COLUMNS = 40 };
 static const double told = 0.05;  /* of the time is worth a line, */
@@ -86,9 +87,9 @@ json_t *account_json(const struct analysis_account *account)
 	losses = json_array();
 	for (uint32_t i = 0; i < account->loss_count; i++)
 		json_array_append_new(losses, loss_json(&account->losses[i]));
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o}", "own", account->own, "wait", account->wait, "transfer",
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o}", "own", account->own, "wait", account->wait, "transfer",
 			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
-			 account->left_out, "waited_for", losses);
+			 account->left_out, "waited_for", losses, "turns", turns_json(&account->turns));
 }
 
 static double number(const json_t *object, const char *key)
@@ -197,7 +198,8 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 		fprintf(out,
 			"%d %% of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n",
 			percent(account, "nobody"));
-	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told) {
+	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told &&
+		   !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
 		fputs("for each other by turns: no rank stands out\n", out);
 	}
@@ -240,6 +242,7 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 		if (!named)
 			print_not_named(out, before, label, loss);
 	}
+	turns_print(out, before, label, json_object_get(account, "turns"));
 	print_unnamed(out, before, label, account);
 	if (left_out)
 		print_left_out(out, before, label);

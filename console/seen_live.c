@@ -64,6 +64,13 @@ static void take_values(json_t *finding, const json_t *live)
 	json_decref(copy);
 }
 
+/* Whether a missing rank made progress, for example, shows better live; but a collector that was killed did not see how it went on. */
+static void take_severity(json_t *finding, const json_t *live)
+{
+	if (value_is(live, "state", "closed") || weight_is_more_severe(live, finding))
+		json_object_set(finding, "severity", json_object_get(live, "severity"));
+}
+
 /* Both are about the same; the finding may be one that was only seen live, by the collector of another host. */
 static void take_better(json_t *finding, const json_t *live, const struct seen_live_run *run)
 {
@@ -75,8 +82,7 @@ static void take_better(json_t *finding, const json_t *live, const struct seen_l
 		take_values(finding, live);
 	else
 		best_cause_take(finding, live);
-	if (weight_is_more_severe(live, finding))
-		json_object_set(finding, "severity", json_object_get(live, "severity"));
+	take_severity(finding, live);
 	put_ended(finding, run);
 	json_object_set_new(finding, "seen_live", seen_live_json(live, in_boxes));
 }

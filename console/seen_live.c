@@ -16,6 +16,7 @@
 #include "console/boxes.h"
 #include "console/seen_live_match.h"
 #include "finding/best_cause.h"
+#include "finding/finding_json.h"
 #include "finding/seen_live_text.h"
 #include "finding/value.h"
 #include "finding/weight.h"
@@ -63,6 +64,13 @@ static void take_values(json_t *finding, const json_t *live)
 	json_decref(copy);
 }
 
+/* Whether a missing rank made progress, for example, shows better live; but a collector that was killed did not see how it went on. */
+static void take_severity(json_t *finding, const json_t *live)
+{
+	if (value_is(live, "state", "closed") || weight_is_more_severe(live, finding))
+		json_object_set(finding, "severity", json_object_get(live, "severity"));
+}
+
 /* Both are about the same; the finding may be one that was only seen live, by the collector of another host. */
 static void take_better(json_t *finding, const json_t *live, const struct seen_live_run *run)
 {
@@ -74,8 +82,7 @@ static void take_better(json_t *finding, const json_t *live, const struct seen_l
 		take_values(finding, live);
 	else
 		best_cause_take(finding, live);
-	if (weight_is_more_severe(live, finding))
-		json_object_set(finding, "severity", json_object_get(live, "severity"));
+	take_severity(finding, live);
 	put_ended(finding, run);
 	json_object_set_new(finding, "seen_live", seen_live_json(live, in_boxes));
 }
@@ -258,4 +265,65 @@ void seen_live_add(struct replay *replay)
 		read_places(replay, &run);
 	free(run.processes);
 	json_decref(run.communicators);
+}
+
+bool seen_live_any(const struct replay *replay)
+{
+	const char *key;
+	json_t *finding;
+
+	json_object_foreach(replay->findings, key, finding)
+		if (seen_live_text_is(finding))
+			return true;
+	return false;
+}
+
+/* NULL: none that was seen live is about this rank alone, or tells who was late. */
+static const json_t *find_of_rank(const json_t *findings, int32_t rank)
+{
+	const char *key;
+	json_t *finding;
+
+	json_object_foreach((json_t *)findings, key, finding)
+	{
+		const json_t *ranks = json_object_get(finding, "ranks");
+		bool late = value_is(finding, "kind", "straggler") || value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone");
+
+		if (late && seen_live_text_is(finding) && json_array_size(ranks) == 1 && json_integer_value(json_array_get(ranks, 0)) == rank)
+			return finding;
+	}
+	return NULL;
+}
+
+static enum rw_cause_class class_of(const json_t *cause)
+{
+	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
+		if (value_is(cause, "class", finding_cause_name((enum rw_cause_class)class_)))
+			return (enum rw_cause_class)class_;
+	return RW_CAUSE_UNKNOWN;
+}
+
+static void correct(struct analysis_loss *loss, const json_t *finding)
+{
+	const json_t *cause = json_object_get(finding, "cause");
+	const char *text = value_text(cause, "text"), *path = value_text(cause, "path");
+
+	loss->unnamed = ANALYSIS_NAMED;
+	/* A finding that the boxes do not show may be of another time. */
+	if (!json_is_true(json_object_get(json_object_get(finding, "seen_live"), "in_boxes")) || !text || class_of(cause) == RW_CAUSE_UNKNOWN)
+		return;
+	loss->cause_class = class_of(cause);
+	loss->likely = !value_is(finding, "confidence", "certain");
+	snprintf(loss->cause, sizeof(loss->cause), "%s", text);
+	snprintf(loss->path, sizeof(loss->path), "%s", path ? path : "");
+}
+
+void seen_live_correct(const struct replay *replay, struct analysis_account *account)
+{
+	for (uint32_t i = 0; i < account->loss_count; i++) {
+		const json_t *finding = find_of_rank(replay->findings, account->losses[i].rank);
+
+		if (finding)
+			correct(&account->losses[i], finding);
+	}
 }

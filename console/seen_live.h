@@ -37,4 +37,10 @@ unsigned seen_live_merge(json_t *findings, const struct kept_findings *kept, con
 /* The same with all evidence beside the boxes of a replay whose findings are complete. */
 void seen_live_add(struct replay *replay);
 
+/* Does a finding of the replay say more than its boxes? */
+bool seen_live_any(const struct replay *replay);
+/* Where the time went, as analysis_tell_account() told it of a machine of the replay: of ranks about which something was seen live the cause is
+ * that finding's, as it is that of the boxes' own findings otherwise. */
+void seen_live_correct(const struct replay *replay, struct analysis_account *account);
+
 #endif

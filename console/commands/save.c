@@ -188,7 +188,7 @@ static const struct argp save_argp = {
 	.options = save_options,
 	.parser = parse,
 	.children = save_children,
-	.doc = "Copies black boxes out of shared memory, compressed, and prints the files it wrote. The job may go on "
+	.doc = "Copies black boxes out of shared memory, compressed, with what was seen live of their job, and prints the files it wrote. The job may go on "
 	       "meanwhile. Without a name: the newest run of this user on this machine.\v"
 	       "\"rankwatch run --save DIRECTORY\" does it by itself whenever a process ends. Reports and dumps read "
 	       "saved "

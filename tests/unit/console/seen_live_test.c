@@ -210,6 +210,18 @@ Test(seen_live, what_the_collector_took_back_does_not_displace_what_the_boxes_sh
 	cr_expect_eq(json_integer_value(json_array_get(json_object_get(last(), "ranks"), 0)), 3);
 }
 
+Test(seen_live, how_severe_it_was_is_said_by_who_saw_it_to_its_end)
+{
+	json_t *finding = boxes_show((struct told){ .kind = "hang", .state = "closed", .severity = "critical", .first_seen = 10, .time = 20 });
+	json_t *longer = boxes_show((struct told){ .kind = "gone", .severity = "critical", .first_seen = 10, .time = 20 });
+
+	collector_saw((struct told){ .kind = "hang", .state = "closed", .severity = "notice", .level = "ebpf", .cause = "io", .first_seen = 12, .time = 19 });
+	collector_saw((struct told){ .kind = "gone", .severity = "notice", .level = "ebpf", .cause = "io", .first_seen = 12, .time = 19 });
+	merge();
+	cr_expect_str_eq(value_text(finding, "severity"), "notice");
+	cr_expect_str_eq(value_text(longer, "severity"), "critical", "the collector was killed meanwhile");
+}
+
 Test(seen_live, what_was_a_warning_live_is_no_notice)
 {
 	json_t *finding = boxes_show((struct told){ .severity = "notice", .first_seen = 10, .time = 20 });

@@ -163,7 +163,6 @@ unsigned seen_live_merge(json_t *findings, const struct kept_findings *kept, con
 		char why[FINDING_HEAD_WHY];
 		struct rw_finding head;
 
-		json_object_del(live, "seen_live"); /* that is ours to say */
 		if (finding_head_read(live, &head, why) || !seen_live_match_has_ranks(run, live))
 			wrong++;
 		else if (seen_live_match_is_of(run, live))

@@ -152,7 +152,7 @@ static bool is_record(const char *line, size_t size)
 	return !memcmp(line, checksum, CHECKSUM);
 }
 
-/* The last line of a writer that was killed may have no end. */
+/* What has no end was not finished: its writer was killed, or writes on. */
 static unsigned visit_lines(char *line, const char *end, evidence_visit *visit, void *argument)
 {
 	unsigned damaged = 0;
@@ -164,7 +164,7 @@ static unsigned visit_lines(char *line, const char *end, evidence_visit *visit, 
 		line[size] = '\0';
 		if (newline && is_record(line, size))
 			visit(argument, line + CHECKSUM, size - CHECKSUM);
-		else
+		else if (newline)
 			damaged++;
 		line += size + 1;
 	}

@@ -40,7 +40,7 @@ void evidence_name(const char *job, const char *host, char name[EVIDENCE_NAME]);
 bool evidence_is_of_job(const char *name, const char *job);
 typedef void evidence_visit(void *argument, const char *record, size_t size);
 /* Reads a file of evidence, saved or not, which must belong to `owner` or to us. *created_ns: CLOCK_REALTIME, when it was made.
- * *damaged: how many lines are no records. 0, or -errno and a sentence, which begins with `name`, in why[EVIDENCE_WHY]. */
+ * *damaged: how many whole lines are no records. 0, or -errno and a sentence, which begins with `name`, in why[EVIDENCE_WHY]. */
 int evidence_read(int directory, const char *name, uid_t owner, evidence_visit *visit, void *argument, uint64_t *created_ns, unsigned *damaged,
 		  char *why);
 

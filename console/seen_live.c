@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/seen_live.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,31 +24,53 @@
 
 enum { FILES_MOST = 1024 /* in one directory */ };
 
-/* What takes a living process is for the next time where it has ended. */
-static void put_past(json_t *finding, const struct seen_live_process *process)
+/* Writes the advice with PID for the process's number, as a word of its own. Returns whether that was there. */
+static bool write_without(FILE *out, const char *advice, const char *pid)
+{
+	size_t length = strlen(pid);
+	bool found = false;
+
+	for (const char *at = advice; *at;) {
+		bool is = !strncmp(at, pid, length) && !isalnum((unsigned char)at[length]) && (at == advice || !isalnum((unsigned char)at[-1]));
+
+		fputs(is ? "PID" : "", out);
+		if (!is)
+			fputc(*at, out);
+		at += is ? length : 1;
+		found |= is;
+	}
+	return found;
+}
+
+/* What takes a living process is for the next time. */
+static void put_past(json_t *finding, json_int_t number)
 {
 	const char *advice = value_text(finding, "advice");
-	char pid[16], *text;
-	int length = snprintf(pid, sizeof(pid), "%u", process->pid);
-	const char *at = advice ? strstr(advice, pid) : NULL;
+	char pid[24], *text = NULL;
+	size_t size;
+	FILE *out = advice && number > 0 ? open_memstream(&text, &size) : NULL;
 
-	if (!at || !process->ended)
+	if (!out)
 		return;
-	if (asprintf(&text, "next time, while it runs: %.*sPID%s", (int)(at - advice), advice, at + length) < 0)
-		return;
-	json_object_set_new(finding, "advice", json_string(text));
+	snprintf(pid, sizeof(pid), "%lld", (long long)number);
+	fputs("next time, while it runs: ", out);
+	bool found = write_without(out, advice, pid);
+
+	if (fclose(out) == 0 && found)
+		json_object_set_new(finding, "advice", json_string(text));
 	free(text);
 }
 
-/* As of a job whose processes have ended: no process is there to be looked at, and no time is left. */
-static void put_ended(json_t *finding, const struct seen_live_run *run)
+/* As of a job whose processes have ended: no process is there to be looked at, and no time is left. The advice is that of `live`, to whose
+ * collector the process may have had another number. */
+static void put_ended(json_t *finding, const json_t *live, const struct seen_live_run *run)
 {
-	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
+	const json_t *where = json_array_get(json_object_get(live, "where"), 0);
 	json_t *watchdog = json_object_get(finding, "watchdog");
 
 	for (size_t i = 0; i < run->count; i++)
-		if (run->processes[i].rank == json_integer_value(json_object_get(where, "rank")))
-			put_past(finding, &run->processes[i]);
+		if (run->processes[i].ended && run->processes[i].rank == json_integer_value(json_object_get(where, "rank")))
+			put_past(finding, json_integer_value(json_object_get(where, "pid")));
 	if (json_is_object(watchdog) && seen_live_match_is_over(run))
 		json_object_set_new(watchdog, "left_ms", json_null());
 }
@@ -83,7 +106,7 @@ static void take_better(json_t *finding, const json_t *live, const struct seen_l
 	else
 		best_cause_take(finding, live);
 	take_severity(finding, live);
-	put_ended(finding, run);
+	put_ended(finding, live, run);
 	json_object_set_new(finding, "seen_live", seen_live_json(live, in_boxes));
 }
 
@@ -94,7 +117,7 @@ static void add(json_t *findings, const json_t *live, const struct seen_live_run
 
 	if (!finding)
 		return;
-	put_ended(finding, run);
+	put_ended(finding, live, run);
 	json_object_set_new(finding, "seen_live", seen_live_json(live, false));
 	/* The replay's own keys have no such beginning. */
 	snprintf(key, sizeof(key), "live %s %" PRIu64, value_text(live, "id"), value_time(live, "first_seen"));
@@ -140,7 +163,6 @@ unsigned seen_live_merge(json_t *findings, const struct kept_findings *kept, con
 		char why[FINDING_HEAD_WHY];
 		struct rw_finding head;
 
-		json_object_del(live, "seen_live"); /* that is ours to say */
 		if (finding_head_read(live, &head, why) || !seen_live_match_has_ranks(run, live))
 			wrong++;
 		else if (seen_live_match_is_of(run, live))

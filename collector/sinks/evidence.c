@@ -148,7 +148,7 @@ static const char *words_of(int err)
 {
 	if (err == -EPERM)
 		return "the directory is another user's, or others may write to it";
-	return err == -EINVAL ? "the directory is not in memory" : strerror(-err);
+	return err == -EINVAL ? "the directory is on no tmpfs" : strerror(-err);
 }
 
 static void say(struct evidence_sink *sink, const char *directory, int err)

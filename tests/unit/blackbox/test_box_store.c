@@ -213,7 +213,7 @@ Test(box_store, evidence_counts_and_goes_when_no_box_is_left_beside_it)
 	set_saved(&store, evidence, 900); /* before its box */
 	set_saved(&store, box, 1000);
 	open_store(&other, "other");
-	other.limit = 2 * size_of(&store, box) + size_of(&store, evidence) - 1;
+	other.limit = size_of(&store, box) * 3 / 2 + size_of(&store, evidence);
 	store_one(&other, &writer, 902000, true);
 	cr_expect_not(is_stored(&store, box), "the box was too much");
 	cr_expect(is_stored(&store, evidence), "now nothing is too much");

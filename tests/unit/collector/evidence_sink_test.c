@@ -132,6 +132,9 @@ Test(evidence_sink, a_finding_that_comes_back_is_another_entry)
 	tell(sink, &(struct told){ "a-0", "closed", "ebpf", "io", .pid = 7, .first_seen = 10, .time = 20 });
 	tell(sink, &(struct told){ "a-0", "open", "self", "sleep", .pid = 7, .first_seen = 30, .time = 31 });
 	cr_expect_str_eq(kept_text(), "closed ebpf io;open self sleep;");
+	tell(sink, &(struct told){ "a-0", "closed", "self", "sleep", .pid = 7, .first_seen = 30, .time = 40 });
+	tell(sink, &(struct told){ "a-0", "open", "none", NULL, .pid = 7, .first_seen = 39, .time = 41 });
+	cr_expect_str_eq(kept_text(), "closed ebpf io;closed self sleep;open none -;", "also where it was late already when the other was over");
 	evidence_sink_free(sink, place);
 }
 

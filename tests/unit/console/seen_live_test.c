@@ -67,7 +67,7 @@ static json_t *finding_of(const struct told *told)
 			 "kind", either(told->kind, "straggler"), "level", either(told->level, "none"), "ranks", rank, "where", "rank", rank, "host", "h", "pid",
 			 100 + rank, "first_seen", time_json(told->first_seen), "time", time_json(told->time), "cause",
 			 told->cause ? json_pack("{s:s, s:s}", "class", told->cause, "text", told->cause) : json_null(), "operation", "comm", "0x5", "function",
-			 "AllReduce", "sequence", told->sequence, "values", "text", "rank 2 is late", "advice", "look (py-spy dump --pid 102): it waits");
+			 "AllReduce", "sequence", told->sequence, "values", "text", "rank 2 is late", "advice", "look (py-spy dump --pid 102, gdb -p 102), not at 1024");
 	cr_assert_not_null(finding);
 	return finding;
 }
@@ -132,7 +132,7 @@ Test(seen_live, a_finding_takes_the_better_cause_and_says_so)
 	cr_expect_str_eq(cause_of(finding), "io");
 	cr_expect_str_eq(value_text(finding, "confidence"), "certain");
 	cr_expect(strstr(printed(finding), "live     seen live, by eBPF\n"), "%s", printed(finding));
-	cr_expect(strstr(printed(finding), "next time, while it runs: look (py-spy dump --pid PID): it waits"), "%s", printed(finding));
+	cr_expect(strstr(printed(finding), "next time, while it runs: look (py-spy dump --pid PID, gdb -p PID), not at 1024"), "%s", printed(finding));
 }
 
 Test(seen_live, a_finding_keeps_a_cause_that_says_as_much)

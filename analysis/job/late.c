@@ -39,6 +39,7 @@ struct host_view {
 };
 
 struct views {
+	const struct row_lanes *rows;
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
 };
@@ -83,6 +84,7 @@ static void look_at_rows(const struct row_lanes *rows, const struct world *world
 
 static bool look(const struct lanes *lanes, const struct row_lanes *rows, struct world *world, struct views *views, uint64_t now_ns)
 {
+	views->rows = rows;
 	views->ranks = calloc(world->rank_room + 1, sizeof(*views->ranks));
 	views->hosts = calloc(world->host_count + 1, sizeof(*views->hosts));
 	if (!views->ranks || !views->hosts)
@@ -103,7 +105,7 @@ static void count_late(const struct world *world, struct views *views, uint64_t 
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
 		host->judged++;
-		if (!view->late)
+		if (!view->late || view->of_stage)
 			continue;
 		host->even = (host->even || !host->late) && view->even;
 		host->by_rows |= view->by_rows;
@@ -124,7 +126,7 @@ static void count_near(const struct world *world, struct views *views)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
-		struct host_view *host = view->comm && view->late ? &views->hosts[world->ranks[i].host] : NULL;
+		struct host_view *host = view->comm && view->late && !view->of_stage ? &views->hosts[world->ranks[i].host] : NULL;
 		if (host && lateness_of(host, view) > host->latest)
 			host->latest = lateness_of(host, view);
 	}
@@ -185,7 +187,10 @@ static void write_sentence(struct record *record, const char *works)
 	char ranks[128];
 
 	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
-	if (finding->scope == RW_SCOPE_HOST)
+	if (finding->scope == RW_SCOPE_STAGE)
+		snprintf(record->text, sizeof(record->text), "the pipeline's stage of %s %s longer than it used to, and the others do not: %.0f %% of the time",
+			 ranks, works, finding->late.lost_share * 100);
+	else if (finding->scope == RW_SCOPE_HOST)
 		snprintf(record->text, sizeof(record->text),
 			 "host %s (%s) %s longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
 			 works, finding->late.lost_share * 100);
@@ -365,6 +370,35 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 	free(ranks);
 }
 
+/* Its first rank stands for the whole stage. */
+static bool is_first_of_stage(const struct world *world, const struct views *views, uint32_t rank)
+{
+	for (uint32_t i = 0; i < rank; i++)
+		if (views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, i, rank))
+			return false;
+	return true;
+}
+
+static void tell_stage(struct world *world, struct findings *findings, const struct views *views, uint32_t first, uint64_t now_ns)
+{
+	uint32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks)), count = 0;
+	bool adopted = false;
+
+	for (uint32_t i = first; ranks && i < world->rank_room; i++) {
+		if (i != first && !(views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, first, i)))
+			continue;
+		ranks[count++] = i;
+		adopted |= is_adopted(world, i);
+		if (i != first)
+			leave(world, findings, i, now_ns);
+	}
+	if (adopted)
+		leave(world, findings, first, now_ns);
+	else if (count)
+		tell(world, findings, views, ranks, count, RW_SCOPE_STAGE, now_ns);
+	free(ranks);
+}
+
 static uint64_t settle_ns(bool by_rows)
 {
 	return by_rows ? LATE_SETTLE_ROWS_NS : LATE_SETTLE_NS;
@@ -395,8 +429,13 @@ static void consider(struct world *world, struct findings *findings, const struc
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
 	if (open && now_ns < open->told_ns + LATE_UPDATE_NS)
 		return;
+	if (views->ranks[i].of_stage && !is_first_of_stage(world, views, i))
+		return;
 	rank->late_told = true;
-	tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
+	if (views->ranks[i].of_stage)
+		tell_stage(world, findings, views, i, now_ns);
+	else
+		tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
 }
 
 static void consider_host(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)

@@ -624,36 +624,59 @@ void row_lanes_tick(struct row_lanes *rows, struct world *world, uint64_t now_ns
 	free(judged.values);
 }
 
+static const struct row_lanes_row *row_back(const struct row_lanes_rank *rank, uint64_t back)
+{
+	return &rank->rows[(rank->count - 1 - back) % ROW_LANES_TOLD];
+}
+
+/* Over so many newest rows, or as many as there are. */
+static double mean_late_ms(const struct row_lanes_rank *rank, uint64_t count, double *lasted_ms)
+{
+	double late_ms = 0;
+
+	count = rank->count < count ? rank->count : count;
+	*lasted_ms = 0;
+	for (uint64_t back = 0; back < count; back++) {
+		late_ms += row_back(rank, back)->late_ms / (double)count;
+		*lasted_ms += row_back(rank, back)->lasted_ms / (double)count;
+	}
+	return late_ms;
+}
+
+/* Those in which it was about as late as it has to be to be found. */
+static void add_late_rows(const struct row_lanes_rank *rank, struct row_lanes_view *view)
+{
+	double lasted_ms, level_ms = mean_late_ms(rank, LATE_SERIES_ROWS_MIN, &lasted_ms), all_ms = 0;
+
+	for (uint64_t back = 0; back < ROW_LANES_TOLD && back < rank->count; back++) {
+		const struct row_lanes_row *row = row_back(rank, back);
+		if (row->late_ms * 2 < fmax(level_ms, row_judge_cost_ms(row->lasted_ms)))
+			continue;
+		all_ms += row->lasted_ms;
+		view->late_ms += row->late_ms;
+		view->host_ms += row->host_ms;
+		view->device_ms += row->device_ms;
+	}
+	view->share = all_ms > 0 ? view->late_ms / all_ms : 0;
+}
+
 bool row_lanes_look(const struct row_lanes *rows, const struct world *world, uint32_t number, uint64_t now_ns,
 		    struct row_lanes_view *view)
 {
 	uint32_t index = world->ranks[number].row_index;
 	const struct row_lanes_rank *rank = index ? &rows->ranks[index - 1] : NULL;
-	double late_ms = 0, lasted_ms = 0, all_ms = 0, recent_ms = 0;
+	double lasted_ms;
 
 	*view = (struct row_lanes_view){ 0 };
 	if (!rank || !rank->count || now_ns >= rank->seen_ns + LANES_GONE_NS)
 		return false;
-	for (uint64_t back = 0; back < ROW_LANES_TOLD && back < rank->count; back++) {
-		const struct row_lanes_row *row = &rank->rows[(rank->count - 1 - back) % ROW_LANES_TOLD];
-		if (back < LANES_RECENT) {
-			recent_ms += row->late_ms;
-			all_ms += row->lasted_ms;
-		}
-		if (row->late_ms * 2 < row_judge_cost_ms(row->lasted_ms))
-			continue;
-		late_ms += row->late_ms;
-		lasted_ms += row->lasted_ms;
-		view->host_ms += row->host_ms;
-		view->device_ms += row->device_ms;
-	}
+	double late_ms = mean_late_ms(rank, LANES_RECENT, &lasted_ms);
 	view->late = rows->judge.ranks[index - 1].decided_ns;
 	view->of_stage = rows->judge.ranks[index - 1].of_stage;
-	view->recent = all_ms > 0 ? recent_ms / all_ms : 0;
-	view->share = lasted_ms > 0 ? late_ms / lasted_ms : 0;
-	view->late_ms = late_ms;
+	view->recent = lasted_ms > 0 ? late_ms / lasted_ms : 0;
 	view->comm = world->comms[rank->comm];
 	view->lane = view->comm->row_lane;
+	add_late_rows(rank, view);
 	return true;
 }
 

@@ -68,7 +68,7 @@ struct row_lanes {
 struct row_lanes_view {
 	bool late, of_stage;
 	double recent;  /* share of the newest LANES_RECENT rows, on average */
-	double share;   /* share of the rows since it is late, of the newest ROW_LANES_TOLD */
+	double share;   /* share of those of the newest ROW_LANES_TOLD rows in which it was late */
 	double late_ms, host_ms, device_ms; /* sums of these */
 	const struct world_comm *comm; /* in which it was compared */
 	const struct row_lane *lane;

@@ -12,18 +12,21 @@ enum {
 	STAGES_MIN = 2, /* stages of a pipeline that can be compared */
 };
 
-/* The groups of a row. */
-struct groups {
+/* The stages of a row. */
+struct stages {
 	uint64_t *values;       /* room for two of each rank */
 	uint32_t *numbers;      /* of those that were judged, … */
 	double *own_ms, *times; /* … their work, and room for as many */
 	uint32_t count;
 };
 
-static int by_group(const void *left, const void *right)
+/* Stage by stage, and in each group by group. */
+static int by_place(const void *left, const void *right)
 {
 	const struct row_entry *a = left, *b = right;
 
+	if (a->stage != b->stage)
+		return a->stage < b->stage ? -1 : 1;
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return (a->rank > b->rank) - (a->rank < b->rank);
@@ -160,30 +163,30 @@ static void learn(struct row_judge_stage *stage, double own_ms, double all)
 
 /* How many times as long as usual the stages work in this row: that one of them for which it is least but half of them.
  */
-static double find_all(const struct row_judge *judge, const struct groups *groups)
+static double find_all(const struct row_judge *judge, const struct stages *stages)
 {
 	uint32_t known = 0;
 
-	for (uint32_t i = 0; i < groups->count; i++)
-		if (judge->stages[groups->numbers[i]].usual_ms > 0)
-			groups->times[known++] = groups->own_ms[i] / judge->stages[groups->numbers[i]].usual_ms;
+	for (uint32_t i = 0; i < stages->count; i++)
+		if (judge->stages[stages->numbers[i]].usual_ms > 0)
+			stages->times[known++] = stages->own_ms[i] / judge->stages[stages->numbers[i]].usual_ms;
 	if (known < STAGES_MIN)
 		return 0;
-	sort_doubles(groups->times, known);
-	return groups->times[(known - 1) / 2];
+	sort_doubles(stages->times, known);
+	return stages->times[(known - 1) / 2];
 }
 
 /* Stages of a pipeline do different work: each is compared with its own past, and that with what the others do. */
-static void judge_stages(struct row_judge *judge, const struct groups *groups)
+static void judge_stages(struct row_judge *judge, const struct stages *stages)
 {
-	double all = find_all(judge, groups);
+	double all = find_all(judge, stages);
 
-	for (uint32_t i = 0; i < groups->count; i++) {
-		struct row_judge_stage *stage = &judge->stages[groups->numbers[i]];
+	for (uint32_t i = 0; i < stages->count; i++) {
+		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
 		if (all > 0 && stage->usual_ms > 0)
-			late_series_put(&judge->stages_late, groups->numbers[i],
-					groups->own_ms[i] - stage->usual_ms * fmax(all, 1));
-		learn(stage, groups->own_ms[i], all > 0 ? all : 1);
+			late_series_put(&judge->stages_late, stages->numbers[i],
+					stages->own_ms[i] - stage->usual_ms * fmax(all, 1));
+		learn(stage, stages->own_ms[i], all > 0 ? all : 1);
 	}
 }
 
@@ -219,14 +222,14 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 {
 	struct row_entry *entry = &entries[i];
 	struct row_judge_rank *rank = &judge->ranks[entry->rank];
-	const struct row_judge_stage *stage = &judge->stages[entry->group];
+	const struct row_judge_stage *stage = &judge->stages[entry->stage];
 	uint64_t own_ns = rank->of_stage ? 0 : rank->decided_ns;
 	bool before = rank->decided_ns;
 
 	decide(&judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
 	rank->of_stage = !own_ns && stage->decided_ns;
 	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns;
-	rank->group = entry->group;
+	rank->stage = entry->stage;
 	entry->late_ms = rank->of_stage ? stage->late_ms : late_series_late_ms(&judge->late, entry->rank, 0);
 	if (entry->late_ms * 2 < row_judge_cost_ms(row_ms))
 		return;
@@ -234,31 +237,40 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	entry->begins = !before && rank->decided_ns;
 }
 
-static void judge_groups(struct row_judge *judge, struct groups *groups, struct row_entry *entries, uint32_t count, bool stages)
+static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count, uint64_t *values)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && entries[end].group == entries[first].group;)
 			end++;
-		groups->numbers[groups->count] = entries[first].group;
-		groups->own_ms[groups->count++] = median_of_row(&entries[first], end - first, groups->values);
-		judge_group(judge, &entries[first], end - first, groups->values);
+		judge_group(judge, &entries[first], end - first, values);
 	}
-	if (stages)
-		judge_stages(judge, groups);
 }
 
-static void judge_row(struct row_judge *judge, struct groups *groups, struct row_entry *entries, uint32_t count, double row_ms,
-		      bool stages)
+static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, bool pipelined)
+{
+	for (uint32_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && entries[end].stage == entries[first].stage;)
+			end++;
+		stages->numbers[stages->count] = entries[first].stage;
+		stages->own_ms[stages->count++] = median_of_row(&entries[first], end - first, stages->values);
+		judge_groups(judge, &entries[first], end - first, stages->values);
+	}
+	if (pipelined)
+		judge_stages(judge, stages);
+}
+
+static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, double row_ms,
+		      bool pipelined)
 {
 	late_series_begin(&judge->late);
 	late_series_begin(&judge->stages_late);
 	for (uint32_t i = 0; i < judge->count; i++)
 		judge->stages[i].late_ms = NAN;
-	judge_groups(judge, groups, entries, count, stages);
-	for (uint32_t i = 0; i < groups->count; i++) {
-		struct row_judge_stage *stage = &judge->stages[groups->numbers[i]];
-		stage->late_ms = late_series_late_ms(&judge->stages_late, groups->numbers[i], 0);
-		decide(&judge->stages_late, groups->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
+	judge_all(judge, stages, entries, count, pipelined);
+	for (uint32_t i = 0; i < stages->count; i++) {
+		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
+		stage->late_ms = late_series_late_ms(&judge->stages_late, stages->numbers[i], 0);
+		decide(&judge->stages_late, stages->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
 		       &stage->clean);
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -266,29 +278,29 @@ static void judge_row(struct row_judge *judge, struct groups *groups, struct row
 			decide_rank(judge, entries, count, i, row_ms);
 }
 
-void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool stages)
+void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined)
 {
-	struct groups groups = {
-		.values = calloc(2 * (size_t)count + 2, sizeof(*groups.values)),
-		.numbers = calloc(count + 1, sizeof(*groups.numbers)),
-		.own_ms = calloc(count + 1, sizeof(*groups.own_ms)),
-		.times = calloc(count + 1, sizeof(*groups.times)),
+	struct stages found = {
+		.values = calloc(2 * (size_t)count + 2, sizeof(*found.values)),
+		.numbers = calloc(count + 1, sizeof(*found.numbers)),
+		.own_ms = calloc(count + 1, sizeof(*found.own_ms)),
+		.times = calloc(count + 1, sizeof(*found.times)),
 	};
 
 	for (uint32_t i = 0; i < count; i++) {
 		entries[i].judged = entries[i].begins = false;
 		entries[i].late_ms = entries[i].beyond_ms = 0;
 	}
-	if (groups.values && groups.numbers && groups.own_ms && groups.times) {
+	if (found.values && found.numbers && found.own_ms && found.times) {
 		count_operations(judge, entries, count);
 		count = keep_whole(entries, count);
-		qsort(entries, count, sizeof(*entries), by_group);
-		judge_row(judge, &groups, entries, count, row_ms, stages);
+		qsort(entries, count, sizeof(*entries), by_place);
+		judge_row(judge, &found, entries, count, row_ms, pipelined);
 	}
-	free(groups.values);
-	free(groups.numbers);
-	free(groups.own_ms);
-	free(groups.times);
+	free(found.values);
+	free(found.numbers);
+	free(found.own_ms);
+	free(found.times);
 }
 
 void row_judge_forget(struct row_judge *judge)

@@ -4,8 +4,8 @@
  * hosts report (analysis/job/row_lanes.h). It knows no ranks, only their indexes, and no clock.
  *
  * A rank is late in a row by what it works longer than the median of the others of its group, and is inside operations less;
- * the smaller of the two, signed. A group whose ranks all work longer is late, in a pipeline, by what it works longer than
- * it used to, beyond what the other groups do. analysis/late_series.h says whether that is beyond chance.
+ * the smaller of the two, signed. A stage of a pipeline whose ranks all work longer is late by what it works longer than it
+ * used to, beyond what the other stages do. analysis/late_series.h says whether that is beyond chance.
  * docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
  */
 #ifndef ANALYSIS_ROW_JUDGE_H
@@ -25,7 +25,8 @@ enum {
 
 /* One rank in the row that is judged. */
 struct row_entry {
-	uint32_t rank, group;       /* indexes; group: of any of its ranks, the same for all of them and in all rows */
+	uint32_t rank;              /* index */
+	uint32_t group, stage;      /* with which it is compared, and of a pipeline; indexes of any rank of it, the same for all and in all rows */
 	uint64_t own_ns, inside_ns, unseen_ns;
 	uint64_t until_ns;          /* when it ended it, on any clock; not 0 */
 	uint32_t operations;
@@ -40,11 +41,11 @@ struct row_judge_rank {
 	uint64_t decided_ns; /* since then it is taken to be late; 0 it is not */
 	double operations;   /* in all rows; each counts ROW_JUDGE_KEEPS of the next one */
 	uint32_t clean;      /* rows in a row in which it was not late */
-	uint32_t group;      /* with which it was compared in its latest row */
-	bool of_stage;       /* it is late with its whole group */
+	uint32_t stage;      /* in its latest row */
+	bool of_stage;       /* it is late with its whole stage */
 };
 
-/* A group of a pipeline, by its number. */
+/* A stage of a pipeline, by its number. */
 struct row_judge_stage {
 	double usual_ms;     /* of own work; 0 not known yet */
 	double firsts_ms[5]; /* of which it is the median at first */
@@ -63,9 +64,9 @@ struct row_judge {
 
 /* Room for so many ranks. false: there is no memory; those that were there are still. */
 bool row_judge_has(struct row_judge *judge, uint32_t count);
-/* The next row, of all ranks whose row is known; indexes below those that row_judge_has() was given. Sorts the entries by group. row_ms: how long rows
- * usually last; stages: groups may be stages of a pipeline. On lack of memory nobody is judged in it. */
-void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool stages);
+/* The next row, of all ranks whose row is known; indexes below those that row_judge_has() was given. Changes their order. row_ms: how long rows usually
+ * last; pipelined: stages are compared, too. On lack of memory nobody is judged in it. */
+void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined);
 /* Rows are cut anew: nothing that was seen holds, but who is taken to be late stays so. */
 void row_judge_forget(struct row_judge *judge);
 /* What a lateness must cost in a row to be one. */

@@ -45,7 +45,7 @@ static uint32_t collect(const struct rows *rows, uint64_t number, const uint32_t
 		const struct row *row = &rows->ranks[i].rows[number % ROWS_KEPT];
 		if (row->number != number || rows->ranks[i].number <= number)
 			continue;
-		entries[count++] = (struct row_entry){ .rank = i, .group = groups[i], .own_ns = row->own_ns, .inside_ns = row->inside_ns,
+		entries[count++] = (struct row_entry){ .rank = i, .group = groups[i], .stage = groups[i], .own_ns = row->own_ns, .inside_ns = row->inside_ns,
 						       .unseen_ns = row->unseen_ns, .until_ns = row->until_ns, .operations = row->operations };
 	}
 	return count;

@@ -280,7 +280,7 @@ static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uin
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < rows->rank_count && i < analysis->job.rank_count; i++)
-		if (rows->judge.ranks[i].of_stage && rows->judge.ranks[i].decided_ns && rows->judge.ranks[i].group == rows->judge.ranks[rank].group)
+		if (rows->judge.ranks[i].of_stage && rows->judge.ranks[i].decided_ns && rows->judge.ranks[i].stage == rows->judge.ranks[rank].stage)
 			ranks[count++] = i;
 	return count;
 }

@@ -178,7 +178,7 @@ Test(rows, a_stage_is_compared_with_its_own_past, .init = begin_pipeline, .fini 
 	play(9);
 	cr_expect_eq(suspects(), 0xf0u);
 	cr_expect(rows.judge.ranks[4].of_stage && rows.judge.ranks[7].of_stage);
-	cr_expect_eq(rows.judge.ranks[7].group, 4);
+	cr_expect_eq(rows.judge.ranks[7].stage, 4);
 }
 
 Test(rows, where_all_stages_work_longer_none_is_late, .init = begin_pipeline, .fini = end)

@@ -31,6 +31,7 @@ enum {
 	IDLE_MS = 3000,
 	CLOSE_MS = 500,
 	COMMANDS_MS = 4500,
+	HELD_UP_MS = 3000, /* without a tick: this program did not run */
 };
 
 struct job_collector {
@@ -45,7 +46,9 @@ struct job_collector {
 	struct socket_sink *socket;
 	struct outlet outlet;
 	struct answers answers;
-	uint64_t idle_ns; /* since when all have left; 0: not so */
+	uint64_t idle_ns;     /* since when all have left; 0: not so */
+	uint64_t ticked_ns;   /* 0: not yet */
+	uint64_t connections; /* of the link, at the last tick */
 };
 
 static const char who[] = "rankwatch collect";
@@ -148,6 +151,24 @@ static void read_letters(struct job_collector *collector, uint64_t now_ns)
 	}
 }
 
+/* Whoever is not heard while we are not connected, or do not run, is not silent for that. */
+static void note_deafness(struct job_collector *collector, uint64_t now_ns)
+{
+	bool held_up = collector->ticked_ns && now_ns >= collector->ticked_ns + HELD_UP_MS * UINT64_C(1000000);
+	struct link_state state;
+
+	link_see(collector->link, &state);
+	if (held_up && !collector->options->quiet)
+		foreign_line(stderr, "%s: did not run for %.0f s: that a host was not heard meanwhile counts for nothing", who,
+			     (double)(now_ns - collector->ticked_ns) / 1e9);
+	if (held_up || !state.connected || state.connections != collector->connections) {
+		job_half_deaf(collector->half, now_ns);
+		mail_deaf(&collector->mail, now_ns);
+	}
+	collector->connections = state.connections;
+	collector->ticked_ns = now_ns;
+}
+
 static void end_when_idle(struct job_collector *collector, uint64_t now_ns)
 {
 	const struct hosts *hosts = &collector->mail.hosts;
@@ -168,6 +189,7 @@ static void on_tick(uv_timer_t *timer)
 	uint64_t now_ns = uv_hrtime();
 
 	say_news(collector);
+	note_deafness(collector, now_ns);
 	read_letters(collector, now_ns);
 	mail_tick(&collector->mail, now_ns);
 	job_half_tick(collector->half, now_ns);

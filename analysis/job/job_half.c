@@ -12,6 +12,7 @@
 #include "analysis/job/asks.h"
 #include "analysis/job/births.h"
 #include "analysis/job/course.h"
+#include "analysis/job/hearing.h"
 #include "analysis/job/job_view.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
@@ -76,6 +77,7 @@ int job_half_take(struct job_half *half, const void *bytes, size_t length, uint6
 		err = -EINVAL;
 	}
 	if (!err) {
+		hearing_note(&half->world, now_ns);
 		begin_later(half, &header, bytes);
 		err = world_take(&half->world, &header, bytes, now_ns);
 	}
@@ -83,6 +85,34 @@ int job_half_take(struct job_half *half, const void *bytes, size_t length, uint6
 	if (why && refused)
 		*why = refused;
 	return err;
+}
+
+/* What is open is not over because nobody is heard who would tell it again. */
+static void hold(struct job_half *half, uint64_t now_ns)
+{
+	open_hold(&half->stand.open, now_ns);
+	open_hold(&half->births.open, now_ns);
+}
+
+void job_half_deaf(struct job_half *half, uint64_t now_ns)
+{
+	hearing_lost(&half->world, half->now_ns, now_ns);
+	hold(half, now_ns);
+}
+
+/* Who stands, and who does not come. */
+static void judge_standing(struct job_half *half)
+{
+	uint64_t now_ns = half->now_ns;
+	bool holds = hearing_holds(&half->world, now_ns), awaits = hearing_awaits(&half->world, now_ns);
+
+	if (holds || awaits)
+		hold(half, now_ns);
+	if (holds)
+		return;
+	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
+	if (!awaits)
+		births_tick(&half->births, &half->world, &half->stand, &half->findings, now_ns);
 }
 
 void job_half_tick(struct job_half *half, uint64_t now_ns)
@@ -93,8 +123,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	lanes_tick(&half->lanes, &half->world, now_ns);
 	row_lanes_tick(&half->rows, &half->world, now_ns);
 	late_tick(&half->lanes, &half->rows, &half->world, &half->findings, now_ns);
-	stand_tick(&half->stand, &half->world, &half->findings, now_ns);
-	births_tick(&half->births, &half->world, &half->stand, &half->findings, now_ns);
+	judge_standing(half);
 	order_tick(&half->world, &half->findings, now_ns);
 	agreement_tick(&half->world, &half->findings, now_ns);
 	findings_tick(&half->findings, now_ns);

@@ -38,6 +38,9 @@ struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argume
 /* Takes a batch as it was received, in any order, from any sender. `bytes` need no alignment and are not kept. Returns 0, -ENOMEM, or
  * -EINVAL: nothing of the batch was taken, and *why is the reason, a sentence without a full stop. why may be NULL. */
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
+/* Nothing can be received now, or could be since the last tick: the connection is down, or the caller did not run. Hosts are not silent for
+ * that. Call it before what has come then is taken, and again at each tick for as long as it is so. */
+void job_half_deaf(struct job_half *half, uint64_t now_ns);
 /* Advances the time: judges, emits and closes findings. Call it at least twice a second. */
 void job_half_tick(struct job_half *half, uint64_t now_ns);
 /* Sends a batch to the collector of `host`. The bytes are valid during the call. */

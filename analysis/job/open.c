@@ -40,6 +40,12 @@ void open_tell(struct open *open, struct findings *findings, struct record *reco
 	findings_tell(findings, record, now_ns);
 }
 
+void open_hold(struct open *open, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < open->count; i++)
+		open->list[i].seen_ns = now_ns;
+}
+
 void open_close_over(struct open *open, struct findings *findings, uint64_t now_ns)
 {
 	uint32_t kept = 0;

@@ -116,6 +116,8 @@ enum job_place_presence job_place_presence(const struct world *world, const stru
 
 	if (!is_needed(place, member) || member->left)
 		return JOB_PLACE_HERE;
+	if (world_is_awaited(world_host(world, member->rank), now_ns) && !world_is_dead(rank))
+		return JOB_PLACE_UNKNOWN;
 	if (job_place_is_transfer(&place->flight)) {
 		if (world_is_dead(rank) || rank->life == RW_MESSAGE_STOPPED || (flight && waits_elsewhere(place, flight)))
 			return JOB_PLACE_MISSING;

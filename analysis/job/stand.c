@@ -455,7 +455,7 @@ static void tell_desync(struct look *look, const struct job_place *place)
 /* The ranks of a host that sends nothing go on, as others see: its collector is lost. */
 static bool goes_on(const struct world *world, uint32_t host)
 {
-	uint64_t heard_ns = world->hosts[host].heard_ns;
+	uint64_t heard_ns = world_silent_since(&world->hosts[host]);
 
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		const struct world_comm *comm = world->comms[i];
@@ -473,7 +473,7 @@ static void tell_blind(struct look *look, uint32_t host)
 	const struct world_host *silent = &look->world->hosts[host];
 	uint32_t count = 0;
 
-	if (silent->ended || look->now_ns < silent->heard_ns + STAND_BLIND_NS || !silent->ranks || !goes_on(look->world, host))
+	if (silent->ended || world_is_awaited(silent, look->now_ns) || look->now_ns < world_silent_since(silent) + STAND_BLIND_NS || !silent->ranks || !goes_on(look->world, host))
 		return;
 	for (uint32_t i = 0; i < look->world->rank_room; i++)
 		if (look->world->ranks[i].host == host)

@@ -79,9 +79,19 @@ bool world_is_silent(const struct world_host *host, uint64_t now_ns)
 {
 	uint64_t silent_ns = larger(host->pause_ns + larger(host->pause_ns, lost_by_chance_ns(host)), WORLD_SILENT_NS);
 
-	if (silent_ns > WORLD_SILENT_MAX_NS)
+	if (silent_ns > WORLD_SILENT_MAX_NS || host->excused_ns)
 		silent_ns = WORLD_SILENT_MAX_NS;
-	return !host->ended && now_ns >= host->heard_ns + silent_ns;
+	return !host->ended && now_ns >= world_silent_since(host) + silent_ns;
+}
+
+bool world_is_awaited(const struct world_host *host, uint64_t now_ns)
+{
+	return host->excused_ns && !host->ended && !world_is_silent(host, now_ns);
+}
+
+uint64_t world_silent_since(const struct world_host *host)
+{
+	return host->excused_ns ? host->excused_ns : host->heard_ns;
 }
 
 struct world_rank *world_rank(const struct world *world, uint32_t rank)
@@ -206,6 +216,11 @@ static void note_pause(struct world_host *host, uint64_t now_ns)
 {
 	uint64_t pause_ns = host->heard_ns && now_ns > host->heard_ns ? now_ns - host->heard_ns : 0;
 
+	if (host->excused_ns) { /* it was not the host that paused */
+		pause_ns = 0;
+		host->back_ns = now_ns;
+		host->excused_ns = 0;
+	}
 	host->pause_ns -= host->pause_ns / 256;
 	if (pause_ns > host->pause_ns)
 		host->pause_ns = pause_ns;
@@ -949,6 +964,20 @@ static bool take_absent(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
+/* What a rank does now, as against what has happened or is so for good. */
+static bool is_of_the_present(uint8_t type)
+{
+	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT || type == RW_MESSAGE_ABSENT;
+}
+
+/* Of a queue of batches that has waited for the way to be free. */
+static bool is_stale(const struct taking *taking)
+{
+	uint64_t back_ns = taking->world->hosts[taking->host].back_ns;
+
+	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS && is_of_the_present(taking->message->type);
+}
+
 static bool take_message(struct taking *taking)
 {
 	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
@@ -960,7 +989,7 @@ static bool take_message(struct taking *taking)
 	};
 	const struct rw_message *message = taking->message;
 
-	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation)
+	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation || is_stale(taking))
 		return false;
 	struct world_rank *rank = claim(taking, (uint32_t)message->rank);
 	return rank && takes[message->type] && takes[message->type](taking, rank);

@@ -21,6 +21,8 @@
 #define WORLD_SILENT_CHANCE 1e-5
 #define WORLD_SILENT_NS 6000000000u
 #define WORLD_SILENT_MAX_NS 30000000000u
+/* What a host says of the present when it is heard again was true while it could not be: a queue of batches comes at once. */
+#define WORLD_BACK_NS 1000000000u
 
 /* Bounds; messages beyond them are ignored, and counted. */
 enum {
@@ -47,6 +49,8 @@ struct world_host {
 	uint64_t came;          /* bit i: batch next - 1 - i has come */
 	uint64_t unsent;
 	uint64_t heard_ns;
+	uint64_t excused_ns;    /* until when the reader could not hear it (analysis/job/hearing.h); 0: it was heard since */
+	uint64_t back_ns;       /* when it was last heard again after the reader could not hear it; 0: never */
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */
 	bool ended;             /* it has ended regularly */
 	uint32_t ranks;
@@ -278,6 +282,8 @@ struct world {
 	uint64_t in_rows; /* members that have reported rows */
 	uint64_t changes; /* counts changes of which ranks are in which communicators, and on which hosts */
 	uint64_t batches, messages, bad, ignored;
+	uint64_t heard_ns;   /* when anybody was last heard; 0: never */
+	uint64_t excused_ns; /* when hosts were last excused (analysis/job/hearing.h); 0: never */
 	struct course *course; /* gets each cut; NULL: the course is not kept */
 };
 
@@ -293,8 +299,13 @@ size_t world_bytes(const struct world *world);
 /* Notes that it is wanted to know what a rank does for which others wait in this init. It may be unknown on which host that is.
  * Of several inits at one moment the first one counts. */
 void world_want_absence(struct world *world, uint32_t rank, const struct world_birth *birth, uint64_t now_ns);
-/* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS). */
+/* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS); for WORLD_SILENT_MAX_NS, where the
+ * reader could not hear it until lately. */
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
+/* Whether the reader could not hear the host, and that one has still time to be heard again: nothing of it is known now. */
+bool world_is_awaited(const struct world_host *host, uint64_t now_ns);
+/* Since when nothing has come from it, as far as the reader could hear. */
+uint64_t world_silent_since(const struct world_host *host);
 /* Whether the rank's process was reported to have ended. */
 bool world_is_dead(const struct world_rank *rank);
 /* Whether its own host has named it: as one that hangs, has gone, or has parted from the others. */

@@ -110,6 +110,18 @@ static enum host_news note_life(struct heard_host *host, const json_t *life, boo
 	return before == HOST_SILENT ? HOST_BACK : HOST_NOTHING;
 }
 
+static bool is_deaf(const struct hosts *hosts, uint64_t now_ns)
+{
+	return hosts->heard_ns && now_ns >= hosts->heard_ns + HOSTS_DEAF_MS * UINT64_C(1000000);
+}
+
+static void note_heard(struct hosts *hosts, uint64_t now_ns)
+{
+	if (is_deaf(hosts, now_ns))
+		hosts->excused_ns = now_ns;
+	hosts->heard_ns = now_ns;
+}
+
 /* What an earlier collector of the host had under way must not bring it back from where the newer one is. */
 static bool is_stale(const struct heard_host *host, const json_t *life)
 {
@@ -144,6 +156,7 @@ int hosts_hear(struct hosts *hosts, const char *name, const json_t *life, uint64
 
 	host->every_ns = (every_ms < EVERY_LEAST_MS ? EVERY_LEAST_MS : every_ms) * UINT64_C(1000000);
 	host->heard_ns = now_ns;
+	note_heard(hosts, now_ns);
 	*news = note_life(host, life, is_new);
 	return 0;
 }
@@ -154,6 +167,21 @@ void hosts_touch(struct hosts *hosts, const char *name, uint64_t now_ns)
 
 	if (host)
 		host->heard_ns = now_ns;
+	note_heard(hosts, now_ns);
+}
+
+void hosts_excuse(struct hosts *hosts, uint64_t now_ns)
+{
+	hosts->excused_ns = now_ns;
+}
+
+static uint64_t silent_ns(const struct hosts *hosts, const struct heard_host *host, uint64_t now_ns)
+{
+	uint64_t own_ns = host->heard_ns + HOSTS_SILENT_LIVES * host->every_ns;
+	uint64_t since_ns = is_deaf(hosts, now_ns) ? hosts->heard_ns : host->heard_ns < hosts->excused_ns ? hosts->excused_ns : 0;
+	uint64_t back_ns = since_ns ? since_ns + HOSTS_BACK_MS * UINT64_C(1000000) : 0;
+
+	return own_ns < back_ns ? back_ns : own_ns;
 }
 
 const struct heard_host *hosts_next_silent(struct hosts *hosts, uint64_t now_ns)
@@ -161,7 +189,7 @@ const struct heard_host *hosts_next_silent(struct hosts *hosts, uint64_t now_ns)
 	for (size_t i = 0; i < hosts->count; i++) {
 		struct heard_host *host = &hosts->hosts[i];
 
-		if (host->state != HOST_HEARD || now_ns < host->heard_ns + HOSTS_SILENT_LIVES * host->every_ns)
+		if (host->state != HOST_HEARD || now_ns < silent_ns(hosts, host, now_ns))
 			continue;
 		host->state = HOST_SILENT;
 		return host;

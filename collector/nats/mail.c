@@ -161,6 +161,11 @@ static void settle_echoes(struct mail *mail, uint64_t now_ns)
 	merged_tick(&mail->merged, now_ns);
 }
 
+void mail_deaf(struct mail *mail, uint64_t now_ns)
+{
+	hosts_excuse(&mail->hosts, now_ns);
+}
+
 void mail_tick(struct mail *mail, uint64_t now_ns)
 {
 	settle_echoes(mail, now_ns);

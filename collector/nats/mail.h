@@ -43,6 +43,8 @@ struct mail {
 };
 
 void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns);
+/* Nothing could come until now: hosts are not silent for that. Call it before what has come is taken. */
+void mail_deaf(struct mail *mail, uint64_t now_ns);
 /* Notices who is silent, and says what is to be said. Some ten times a second. */
 void mail_tick(struct mail *mail, uint64_t now_ns);
 void mail_free(struct mail *mail);

@@ -342,6 +342,61 @@ def server_restarted(failures):
         server.kill()
 
 
+def cut_off(failures):
+    """A reader that cannot hear: its server is gone and comes back, hangs, or it does not run itself. All is well with the job, whose ranks wait for
+    seconds in each step, and each is the only one of its host."""
+    def is_heard_again():
+        return all(row["heard_unix_ms"] > now_ms for row in hosts_of(play)) if hosts_of(play) else False
+
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url(), 3)
+        half = job.start_half()
+        await_said(failures, half, "hears 3 hosts", "all hosts are heard")
+        job.ranks = play.start(*stage.workload("--ranks=3", "--hosts=3", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=9000", "--elements=1024",
+                                               "--limit=240", "--fault=gpu-even", "--fault-rank=1", "--fault-percent=90"), **play.plugin())
+        failures.check(stage.wait_until(lambda: len(ranks_of(play)) == 3, 60), "and their ranks")
+        for what in ("killed", "stopped", "reader"):
+            process = half.popen if what == "reader" else server.popen
+            if what == "killed":
+                server.kill()
+            else:
+                process.send_signal(signal.SIGSTOP)
+            time.sleep(14)  # longer than any host may be silent
+            if what == "killed":
+                server.start()
+            else:
+                process.send_signal(signal.SIGCONT)
+            now_ms = time.time() * 1000
+            failures.check(stage.wait_until(is_heard_again, 60), f"{what}: all hosts are heard again")
+        failures.check(said(half, "did not run for 1"), "the reader says that it was held up")
+        failures.check(not said(half, " silent: "), f"no host is called silent: {said(half, ' silent: ')}")
+        accused = [value["text"] for value in findings(half) if value["kind"] in ("gone", "blind", "hang")]
+        failures.check(not accused, f"nor gone: {accused}")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for process in (*job.nodes.values(), half):
+            end(process, failures, "a collector")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
+def snapshot_of(play):
+    top = play.start(stage.RANKWATCH, "top", "--all-nodes", "--json", "--job", play.dir.name)
+    top.wait(30)
+    shown = [value for _, value in top.out.json()]
+    return shown[0] if shown else {}
+
+
+def hosts_of(play):
+    return snapshot_of(play).get("hosts", [])
+
+
+def ranks_of(play):
+    return snapshot_of(play).get("ranks", [])
+
+
 def alone_of_its_host(failures):
     """Each host has one rank of the communicator: no node can name anybody, all together can."""
     with stage.Stage() as play:
@@ -573,7 +628,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, server_restarted, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, server_restarted, cut_off, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

@@ -188,6 +188,8 @@ Test(hosts, come_go_silent_come_back_and_take_leave)
 	cr_expect_eq(hear(&hosts, "b", life(1000, 1, false), 1 * S), HOST_NEW);
 	cr_expect_eq(hear(&hosts, "a", life(1000, 1, false), 2 * S), HOST_NEW);
 	cr_expect_eq(hosts_ranks(&hosts), 8);
+	hosts_touch(&hosts, "a", 6 * S);
+	hosts_touch(&hosts, "a", 10 * S);
 	cr_expect_null(hosts_next_silent(&hosts, 10 * S));
 
 	const struct heard_host *silent = hosts_next_silent(&hosts, 11 * S);
@@ -202,8 +204,35 @@ Test(hosts, come_go_silent_come_back_and_take_leave)
 	cr_expect_eq(hear(&hosts, "b", life(1000, 10, true), 13 * S), HOST_NOTHING, "the one before");
 	cr_expect_eq(hear(&hosts, "b", life(2000, 2, true), 14 * S), HOST_TAKES_LEAVE);
 	hosts_touch(&hosts, "a", 20 * S);
-	cr_expect_null(hosts_next_silent(&hosts, 29 * S), "who has taken leave is not silent, who says anything neither");
+	cr_expect_eq(hear(&hosts, "c", life(1000, 1, false), 24 * S), HOST_NEW);
+	cr_expect_eq(hear(&hosts, "c", life(1000, 2, false), 28 * S), HOST_NOTHING);
+	cr_expect_null(hosts_next_silent(&hosts, 30 * S - 1), "who has taken leave is not silent, who says anything neither");
 	cr_expect_str_eq(hosts_next_silent(&hosts, 30 * S)->name, "a");
+	hosts_free(&hosts);
+}
+
+Test(hosts, are_not_silent_because_we_heard_nobody)
+{
+	struct hosts hosts = { 0 };
+
+	hear(&hosts, "a", life(1000, 1, false), 1 * S);
+	hear(&hosts, "b", life(1000, 1, false), 2 * S);
+	cr_expect_null(hosts_next_silent(&hosts, 31 * S), "nobody is heard: it may be us");
+	hear(&hosts, "a", life(1000, 2, false), 31 * S);
+	cr_expect_null(hosts_next_silent(&hosts, 31 * S), "one is heard again: the other may be about to be");
+	hosts_excuse(&hosts, 33 * S);
+	for (unsigned second = 35; second < 63; second += 2) {
+		hear(&hosts, "a", life(1000, second, false), second * S);
+		cr_expect_null(hosts_next_silent(&hosts, second * S), "we were not connected until 33 s; it is %u", second);
+	}
+	hear(&hosts, "a", life(1000, 63, false), 63 * S);
+	const struct heard_host *silent = hosts_next_silent(&hosts, 63 * S);
+	cr_assert(silent);
+	cr_expect_str_eq(silent->name, "b");
+	cr_expect_null(hosts_next_silent(&hosts, 92 * S));
+	silent = hosts_next_silent(&hosts, 93 * S);
+	cr_assert(silent);
+	cr_expect_str_eq(silent->name, "a", "alone it is lost, too, after half a minute");
 	hosts_free(&hosts);
 }
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* A job of three hosts with one rank each, made of messages: the reader cannot hear for a while, hosts are lost, and collectors. */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rankwatch/message.h>
+#include <rankwatch/operation.h>
+
+#include "analysis/job/job_half.h"
+
+enum { HOSTS = 3, COMM = 9, TICKS_PER_S = 10, TOLD_MOST = 32 };
+
+/* From … until, in seconds; 0, 0: never. */
+struct span {
+	double from_s, until_s;
+};
+
+struct plan {
+	struct span cut_off;         /* the reader has no connection: what hosts send waits … */
+	double queued_s;             /* … as far as it is of the last so many seconds */
+	struct span held_up;         /* the reader does not run; what comes waits */
+	struct span stalled;         /* nothing reaches the reader, which is connected; all of it comes in the end */
+	double back_s[HOSTS];        /* the host is heard so much later after any of these */
+	struct span silent[HOSTS];   /* the host's collector sends nothing */
+	struct span waits[HOSTS];    /* the host's rank waits in an operation for another one */
+	double wait_again_s;         /* … and again, every so many seconds until `waits` is over; 0: once */
+	bool stands;                 /* nothing of the job goes on during the first wait */
+	bool cuts;                   /* the time of all ranks is cut each second */
+	double seconds;
+};
+
+struct told {
+	enum rw_kind kind;
+	enum rw_finding_state state;
+	enum rw_severity severity;
+	double at_s;
+	char host[64], text[512];
+};
+
+struct play {
+	const struct plan *plan;
+	struct job_half *half;
+	double now_s;
+	uint64_t number[HOSTS], cut;
+	size_t count;
+	struct told told[TOLD_MOST];
+	struct letter {
+		struct rw_batch header;
+		struct rw_message messages[5];
+		double from_s;
+		int host;
+	} letters[2048];
+	size_t letter_count;
+};
+
+static struct play play;
+
+static bool is_in(struct span span, double at_s)
+{
+	return at_s >= span.from_s && at_s < span.until_s;
+}
+
+static uint64_t ns(double seconds)
+{
+	return (uint64_t)((seconds + 1000) * 1e9);
+}
+
+static void note(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	cr_assert_lt(play.count, TOLD_MOST);
+	struct told *told = &play.told[play.count++];
+
+	*told = (struct told){ .kind = finding->kind, .state = finding->state, .severity = finding->severity, .at_s = play.now_s };
+	snprintf(told->host, sizeof(told->host), "%s", finding->where_count ? finding->where[0].host : "");
+	snprintf(told->text, sizeof(told->text), "%s", finding->text);
+}
+
+/* Since when the host's rank waits; a negative number: it does not. */
+static double waits_since(int host)
+{
+	const struct plan *plan = play.plan;
+	double from_s = plan->waits[host].from_s;
+
+	if (!is_in(plan->waits[host], play.now_s))
+		return -1;
+	if (plan->wait_again_s > 0) {
+		while (from_s + plan->wait_again_s <= play.now_s)
+			from_s += plan->wait_again_s;
+		return play.now_s < from_s + plan->wait_again_s - 1 ? from_s : -1;
+	}
+	return from_s;
+}
+
+static bool job_stands(void)
+{
+	for (int i = 0; i < HOSTS; i++)
+		if (waits_since(i) >= 0 && play.plan->stands)
+			return true;
+	return false;
+}
+
+static void write(int host, bool restates)
+{
+	struct letter *letter = &play.letters[play.letter_count++];
+	double since_s = waits_since(host);
+	uint32_t count = 0;
+
+	cr_assert_lt(play.letter_count, sizeof(play.letters) / sizeof(*play.letters));
+	*letter = (struct letter){ .from_s = play.now_s, .host = host };
+	if (restates) {
+		letter->messages[count++] = (struct rw_message){ .type = RW_MESSAGE_RANK, .rank = host,
+								 .of_rank = { .pid = 100 + host, .world_size = HOSTS, .exit_status = -1 } };
+		letter->messages[count++] = (struct rw_message){
+			.type = RW_MESSAGE_MEMBER, .rank = host, .member = { .comm = COMM, .size = HOSTS, .comm_rank = host, .hosts = HOSTS }
+		};
+	}
+	if (play.plan->cuts && !job_stands())
+		letter->messages[count++] = (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = host, .function = RW_FUNCTION_ALL_REDUCE,
+								 .cut = { .comm = COMM, .sequence = 64 + 16 * play.cut, .operations = (uint32_t)(16 * play.cut),
+									  .own_us = (uint32_t)(play.cut * 900000), .inside_us = (uint32_t)(play.cut * 100000) } };
+	if (since_s >= 0 && play.now_s >= since_s + 1)
+		letter->messages[count++] = (struct rw_message){
+			.type = RW_MESSAGE_FLIGHT, .function = RW_FUNCTION_ALL_REDUCE, .rank = host,
+			.flight = { .comm = COMM, .sequence = 64 + 16 * play.cut + 7, .age_ms = (uint32_t)((play.now_s - since_s) * 1000), .peer_or_root = -1,
+				    .phase = RW_PHASE_RUNNING, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS }
+		};
+	letter->header = (struct rw_batch){ .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = count, .number = play.number[host]++,
+					    .start = 7 };
+	snprintf(letter->header.host, sizeof(letter->header.host), "h%d", host);
+	strcpy(letter->header.job, "j");
+}
+
+static void take(const struct letter *letter)
+{
+	static struct {
+		struct rw_batch header;
+		struct rw_message messages[5];
+	} batch;
+	const char *why = "nothing";
+
+	batch.header = letter->header;
+	memcpy(batch.messages, letter->messages, sizeof(batch.messages));
+	cr_assert_eq(job_half_take(play.half, &batch, sizeof(batch.header) + batch.header.count * RW_MESSAGE_SIZE, ns(play.now_s), &why), 0, "%s", why);
+}
+
+/* Whether what the host sent in this span, or until the host is back behind it, is held up now. */
+static bool is_held(struct span span, const struct letter *letter)
+{
+	struct span whole = { span.from_s, span.until_s + play.plan->back_s[letter->host] };
+
+	return span.until_s > 0 && is_in(whole, letter->from_s) && play.now_s < whole.until_s;
+}
+
+static bool is_lost(const struct letter *letter)
+{
+	double back_s = play.plan->cut_off.until_s + play.plan->back_s[letter->host];
+
+	return is_in((struct span){ play.plan->cut_off.from_s, back_s - play.plan->queued_s }, letter->from_s);
+}
+
+static void receive(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < play.letter_count; i++) {
+		const struct letter *letter = &play.letters[i];
+		if (is_held(play.plan->cut_off, letter) || is_held(play.plan->held_up, letter) || is_held(play.plan->stalled, letter))
+			play.letters[kept++] = *letter;
+		else if (!is_lost(letter))
+			take(letter);
+	}
+	play.letter_count = kept;
+}
+
+static void play_out(const struct plan *plan)
+{
+	memset(&play, 0, sizeof(play));
+	play.plan = plan;
+	play.half = job_half_new("j", note, NULL);
+	double ticked_s = 0;
+
+	for (int tick = 0; tick < plan->seconds * TICKS_PER_S; tick++) {
+		play.now_s = (double)tick / TICKS_PER_S;
+		play.cut += tick % TICKS_PER_S == 0 && !job_stands();
+		for (int host = 0; host < HOSTS; host++)
+			if (tick % TICKS_PER_S == host && !is_in(plan->silent[host], play.now_s))
+				write(host, tick / TICKS_PER_S % 5 == 0);
+		if (is_in(plan->held_up, play.now_s))
+			continue;
+		if (is_in(plan->cut_off, play.now_s) || play.now_s > ticked_s + 3)
+			job_half_deaf(play.half, ns(play.now_s));
+		receive();
+		job_half_tick(play.half, ns(play.now_s));
+		ticked_s = play.now_s;
+	}
+	job_half_free(play.half);
+}
+
+static size_t count_told(enum rw_kind kind, enum rw_finding_state state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < play.count; i++)
+		count += play.told[i].kind == kind && play.told[i].state == state;
+	return count;
+}
+
+static void expect_nothing(const char *what)
+{
+	cr_expect_eq(play.count, 0, "%s: %s at %.1f s", what, play.count ? play.told[0].text : "", play.count ? play.told[0].at_s : 0);
+}
+
+Test(hearing, nobody_is_silent_for_a_reader_that_is_cut_off)
+{
+	/* The nodes come back one after the other, each with what it has kept. */
+	const struct plan plan = { .cut_off = { 20, 40 }, .queued_s = 15, .back_s = { 0, 9, 16 }, .waits = { { 20, 56 }, { 20, 56 } },
+				   .wait_again_s = 5, .cuts = true, .seconds = 90 };
+	const struct plan dropped = { .cut_off = { 20, 40 }, .queued_s = 0, .back_s = { 0, 9, 16 }, .waits = { { 20, 56 }, { 20, 56 } },
+				      .wait_again_s = 5, .seconds = 90 };
+
+	play_out(&plan);
+	expect_nothing("batches were queued");
+	play_out(&dropped);
+	expect_nothing("batches were dropped");
+}
+
+Test(hearing, nobody_is_silent_for_a_reader_that_did_not_run)
+{
+	const struct plan plan = { .held_up = { 20, 45 }, .back_s = { 0, 6, 12 }, .waits = { { 20, 56 }, { 20, 56 } }, .wait_again_s = 5, .cuts = true, .seconds = 80 };
+
+	play_out(&plan);
+	expect_nothing("held up");
+}
+
+Test(hearing, nobody_is_silent_where_nothing_comes_of_anybody)
+{
+	const struct plan plan = { .stalled = { 20, 33 }, .back_s = { 0, 6, 12 }, .waits = { { 20, 56 }, { 20, 56 } }, .wait_again_s = 5, .cuts = true, .seconds = 80 };
+
+	play_out(&plan);
+	expect_nothing("stalled");
+}
+
+/* The job stands before the reader is cut off, and after. */
+Test(hearing, what_is_open_stays_open_while_nobody_is_heard)
+{
+	const struct span cut_off = { 60, 80 };
+	const struct plan plans[] = {
+		{ .cut_off = cut_off, .back_s = { 0, 4, 0 }, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true,
+		  .cuts = true, .seconds = 140 },
+		{ .held_up = cut_off, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true, .cuts = true, .seconds = 140 },
+		{ .stalled = cut_off, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true, .cuts = true, .seconds = 140 },
+	};
+
+	for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
+		play_out(&plans[i]);
+		cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN), 1, "%zu", i);
+		cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_CLOSED), 0, "%zu", i);
+		cr_expect_str_eq(play.told[0].host, "h2", "%zu: %s", i, play.told[0].text);
+		cr_expect_lt(play.told[0].at_s, 34, "%zu: %.1f", i, play.told[0].at_s);
+	}
+}
+
+/* It was lost while nobody could see it. */
+Test(hearing, a_host_that_does_not_come_back_is_told_half_a_minute_after_the_others)
+{
+	const struct plan plan = { .cut_off = { 20, 40 }, .back_s = { 0, 3, 0 }, .silent = { [2] = { 25, 200 } }, .waits = { { 25, 200 }, { 25, 200 } },
+				   .stands = true, .cuts = true, .seconds = 100 };
+
+	play_out(&plan);
+	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN), 1);
+	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_CLOSED), 0);
+	cr_expect_str_eq(play.told[0].host, "h2", "%s", play.told[0].text);
+	cr_expect_float_eq(play.told[0].at_s, 71, 2, "%.1f", play.told[0].at_s);
+}

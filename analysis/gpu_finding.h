@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings about the GPUs that ranks run on, whoever is late: docs/analysis.md, "GPU health". */
+/* Findings about the GPUs that ranks run on, whoever is late: docs/gpu-health.md. */
 #ifndef ANALYSIS_GPU_FINDING_H
 #define ANALYSIS_GPU_FINDING_H
 

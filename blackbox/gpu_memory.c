@@ -11,5 +11,6 @@ int box_gpu_memory_read(const struct box_reader *reader, struct rw_gpu_memory *m
 {
 	int err = box_reader_bytes(reader, memory, sizeof(*memory), reader->header.control_offset + RW_GPU_MEMORY_OFFSET);
 
+	memory->since_ns = err ? 0 : box_clock_time(&reader->clock, memory->since_ns);
 	return err ? err : is_whole(memory);
 }

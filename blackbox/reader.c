@@ -143,6 +143,12 @@ void box_reader_close(struct box_reader *reader)
 	*reader = (struct box_reader){ .fd = -1 };
 }
 
+void box_reader_set_clock(struct box_reader *reader, const struct box_clock *clock)
+{
+	reader->clock = *clock;
+	box_clock_header(clock, &reader->header);
+}
+
 int box_reader_refresh(struct box_reader *reader)
 {
 	struct rw_box_header header;
@@ -157,6 +163,7 @@ int box_reader_refresh(struct box_reader *reader)
 	    header.waits_offset != reader->header.waits_offset || header.wait_slots != reader->header.wait_slots)
 		return -EPROTO;
 	box_header_tame(&header);
+	box_clock_header(&reader->clock, &header);
 	reader->header = header;
 	/* Pairs with the releases of the counters: what they count is seen by the reads that follow. */
 	atomic_thread_fence(memory_order_acquire);
@@ -208,6 +215,7 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 	for (int done = 0; !err && done < count; done += LOOK)
 		err = copy_communicators(reader, offset + (uint64_t)done * sizeof(*communicators), communicators + done,
 					 count - done < LOOK ? count - done : LOOK);
+	box_clock_communicators(&reader->clock, communicators, err ? 0 : (size_t)count);
 	return err ? err : count;
 }
 
@@ -266,6 +274,7 @@ int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_
 	int err = read_all(reader, progress, (size_t)count * sizeof(*progress),
 			   reader->header.gpu_offset + first * sizeof(*progress));
 
+	box_clock_progress(&reader->clock, progress, err ? 0 : (size_t)count);
 	return err ? err : count;
 }
 
@@ -280,6 +289,7 @@ int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t r
 	int err = read_all(reader, waits, (size_t)count * sizeof(*waits),
 			   reader->header.waits_offset + first * sizeof(*waits));
 
+	box_clock_waits(&reader->clock, waits, err ? 0 : (size_t)count);
 	return err ? err : count;
 }
 
@@ -356,6 +366,7 @@ int box_reader_operations(const struct box_reader *reader, uint64_t first, uint3
 			return err;
 		for (size_t i = 0; i < length; i++)
 			judge_operation(first + done + i, &before[i], &slots[done + i], &after[i], &states[done + i]);
+		box_clock_operations(&reader->clock, slots + done, length);
 		done += (uint32_t)length;
 	}
 	return (int)count;
@@ -377,6 +388,7 @@ int box_reader_samples(const struct box_reader *reader, uint64_t first, uint32_t
 			return err;
 		for (size_t i = 0; i < length; i++)
 			states[done + i] = judge(first + done + i, before[i].ticket, after[i].ticket);
+		box_clock_samples(&reader->clock, samples + done, length);
 		done += (uint32_t)length;
 	}
 	return (int)count;

@@ -14,6 +14,8 @@
 
 #include <rankwatch/blackbox.h>
 
+#include "blackbox/clock.h"
+
 struct packed;
 
 struct box_reader {
@@ -21,6 +23,7 @@ struct box_reader {
 	uint64_t device, inode; /* of the file: they show whether it was replaced by another */
 	struct packed *packed;  /* content of a saved box, read through fd; NULL: fd itself has the content */
 	uint64_t unpacked;      /* size of the memory file fd, where a saved box had to be unpacked as a whole */
+	struct box_clock clock; /* to which all times that are read are brought; set by box_reader_set_clock() */
 	struct rw_box_header header; /* as checked at open; box_reader_refresh() renews the counters */
 };
 
@@ -39,6 +42,10 @@ int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_
 /* The same for boxes that a process may be writing: a saved box is refused, whatever its name, and never unpacked. */
 int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
 void box_reader_close(struct box_reader *reader); /* accepts a half-built or zeroed reader with fd -1 */
+
+/* All times that are read from now on, those of the header too, are on this clock. Once, and only where nobody writes the box any
+ * more. */
+void box_reader_set_clock(struct box_reader *reader, const struct box_clock *clock);
 
 /* Reads the header again. Returns 0, -EIO when the file has shrunk, or -EPROTO when layout fields have changed. */
 int box_reader_refresh(struct box_reader *reader);

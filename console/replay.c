@@ -5,12 +5,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "analysis/view.h"
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "console/box_boots.h"
+#include "console/common_clock.h"
 #include "console/host_clocks.h"
 #include "console/seen_live.h"
 #include "finding/finding_json.h"
@@ -77,8 +78,8 @@ static int add_entry(struct replay *replay, struct replay_machine *machine, stru
 	return 0;
 }
 
-/* That of the first of these entries, with all others of its boot; taken: those that have been added. */
-static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count, bool *taken)
+/* That of the first of these entries, with all others whose times are on one clock with its own: those of its number. */
+static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count, const size_t *clocks)
 {
 	struct replay_machine *machine = &replay->machines[replay->machine_count];
 	int error = 0;
@@ -93,24 +94,21 @@ static int add_machine(struct replay *replay, struct playing *playing, struct bo
 	replay->machine_count++;
 	if (playing->watch)
 		analysis_watch_time(machine->analysis, pass_stretch, playing);
-	for (size_t i = 0; i < count && !error; i++) {
-		if (taken[i] || !box_boots_are_same(&entries[0], &entries[i]))
-			continue;
-		taken[i] = true;
-		error = add_entry(replay, machine, &entries[i]);
-	}
+	for (size_t i = 0; i < count && !error; i++)
+		if (clocks[i] == clocks[0])
+			error = add_entry(replay, machine, &entries[i]);
 	return error;
 }
 
 static int add_machines(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count)
 {
-	bool *taken = calloc(count + 1, sizeof(*taken));
-	int error = taken ? 0 : -ENOMEM;
+	size_t *clocks = calloc(count + 1, sizeof(*clocks));
+	int error = clocks ? common_clock_find(entries, count, clocks) : -ENOMEM;
 
 	for (size_t i = 0; i < count && !error; i++)
-		if (!taken[i])
-			error = add_machine(replay, playing, &entries[i], count - i, &taken[i]);
-	free(taken);
+		if (clocks[i] == replay->machine_count)
+			error = add_machine(replay, playing, &entries[i], count - i, &clocks[i]);
+	free(clocks);
 	return error;
 }
 
@@ -143,6 +141,17 @@ static bool all_live_on(const struct replay_process *processes, size_t count)
 	return true;
 }
 
+/* Processes that live are of this host, whichever host's clock their times were brought to. */
+static uint64_t now_of_living(const struct replay_process *processes, size_t count)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (size_t i = 0; i < count; i++)
+		if (processes[i].life == BOX_ALIVE)
+			return box_clock_time(&feed_reader(processes[i].feed)->clock, now_ns);
+	return now_ns;
+}
+
 /* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole job. */
 static void report_inits(const struct replay *replay, const struct replay_machine *machine)
 {
@@ -153,7 +162,7 @@ static void report_inits(const struct replay *replay, const struct replay_machin
 		return;
 	nanosleep(&moment, NULL);
 	if (all_live_on(processes, machine->count))
-		analysis_report_inits(machine->analysis, clock_monotonic_ns());
+		analysis_report_inits(machine->analysis, now_of_living(processes, machine->count));
 }
 
 /* A time of a machine on the first one's clock. */
@@ -291,16 +300,45 @@ size_t replay_ranks(const struct replay *replay, size_t first, size_t count, int
 	return known;
 }
 
+static bool has_boot(const struct replay_process *const *firsts, size_t count, const struct rw_box_header *header)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(replay_header(firsts[i])->boot_id, header->boot_id, sizeof(header->boot_id)))
+			return true;
+	return false;
+}
+
+size_t replay_boots(const struct replay *replay, size_t first, size_t count, const struct replay_process **firsts)
+{
+	size_t found = 0;
+
+	for (size_t i = first; i < first + count; i++)
+		if (!has_boot(firsts, found, replay_header(&replay->processes[i])))
+			firsts[found++] = &replay->processes[i];
+	return found;
+}
+
+/* How many hosts there are besides the one that is named: "", " and 3 more". */
+static void count_others(const struct replay *replay, const struct replay_machine *machine, char *text, size_t room)
+{
+	const struct replay_process **firsts = calloc(machine->count + 1, sizeof(const struct replay_process *));
+	size_t boots = firsts ? replay_boots(replay, machine->first, machine->count, firsts) : 1;
+
+	snprintf(text, room, boots > 1 ? " and %zu more" : "", boots - 1);
+	free(firsts);
+}
+
 char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine)
 {
-	char *host = foreign_text(replay_header(&replay->processes[machine->first])->host), *name = NULL, list[256];
+	char *host = foreign_text(replay_header(&replay->processes[machine->first])->host), *name = NULL, list[256], others[32];
 	int32_t *ranks = calloc(machine->count + 1, sizeof(*ranks));
 	size_t count = ranks ? replay_ranks(replay, machine->first, machine->count, ranks) : 0;
 
-	if (count && asprintf(&name, "%s (rank%s %s)", host ? host : "?", count > 1 ? "s" : "",
+	count_others(replay, machine, others, sizeof(others));
+	if (count && asprintf(&name, "%s%s (rank%s %s)", host ? host : "?", others, count > 1 ? "s" : "",
 			      rank_list_text(list, sizeof(list), ranks, count)) < 0)
 		name = NULL;
-	else if (!count && asprintf(&name, "%s", host ? host : "?") < 0)
+	else if (!count && asprintf(&name, "%s%s", host ? host : "?", others) < 0)
 		name = NULL;
 	free(ranks);
 	free(host);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same analysis
- * as live. The boxes of each boot of each machine have an analysis of their own, as each host's collector has: CLOCK_MONOTONIC
- * of two boots cannot be compared, and wall clocks are not exact enough to say who was late. One thread.
+ * as live on one host, of all hosts whose clocks can be compared by what they recorded (console/common_clock.h). Others have
+ * an analysis of their own, as each host's collector has: wall clocks are not exact enough to say who was late. One thread.
  */
 #ifndef CONSOLE_REPLAY_H
 #define CONSOLE_REPLAY_H
@@ -22,12 +22,12 @@ struct replay_process {
 	struct feed *feed; /* owns the reader */
 };
 
-/* The boxes of one boot of one machine. */
+/* The boxes whose times are on one clock: those of one boot of one machine, or of several that can be compared. */
 struct replay_machine {
 	struct analysis *analysis;
 	size_t first, count; /* of the replay's processes */
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t first_ns, last_ns; /* when its first box was made, and the newest time in any; on its own clock */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the host whose clock it is: that of the first process */
+	uint64_t first_ns, last_ns; /* when its first box was made, and the newest time in any; on that clock */
 };
 
 struct replay {
@@ -68,7 +68,9 @@ void replay_summarise(const struct replay *replay, struct analysis_summary *summ
 /* As analysis_visit_flights(), with the parts of one operation on several machines put together by communicator, function and
  * sequence. Ranks of a machine on which it is not in flight are told as missing where their boxes show that they had not called it. */
 void replay_visit_flights(const struct replay *replay, analysis_flight_visit *visit, void *argument);
-/* "node-0 (ranks 0-3)", escaped. Malloc'ed; NULL on lack of memory. */
+/* One process of each boot among `count` processes from `first` on, in their order; returns how many. firsts: room for `count`. */
+size_t replay_boots(const struct replay *replay, size_t first, size_t count, const struct replay_process **firsts);
+/* "node-0 (ranks 0-3)", "node-0 and 3 more (ranks 0-31)", escaped. Malloc'ed; NULL on lack of memory. */
 char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine);
 /* World ranks of `count` processes from `first` on, ascending, -1 left out; returns how many. ranks: room for `count`. */
 size_t replay_ranks(const struct replay *replay, size_t first, size_t count, int32_t *ranks);

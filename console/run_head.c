@@ -44,16 +44,20 @@ static void print_duration(FILE *out, uint64_t seconds)
 /* ", hosts a, b" */
 static void print_hosts(FILE *out, const struct replay *replay)
 {
-	fputs(replay->machine_count > 1 ? ", hosts " : ", host ", out);
-	for (size_t i = 0; i < replay->machine_count && i < HOSTS; i++) {
-		const struct rw_box_header *header = replay_header(&replay->processes[replay->machines[i].first]);
+	const struct replay_process **firsts = calloc(replay->count + 1, sizeof(const struct replay_process *));
+	size_t count = firsts ? replay_boots(replay, 0, replay->count, firsts) : 0;
+
+	fputs(count > 1 ? ", hosts " : ", host ", out);
+	for (size_t i = 0; i < count && i < HOSTS; i++) {
+		const struct rw_box_header *header = replay_header(firsts[i]);
 
 		fputs(i ? ", " : "", out);
 		print_escaped(out, header->host, sizeof(header->host));
 	}
-	if (replay->machine_count > HOSTS)
-		fprintf(out, " and %zu more", replay->machine_count - HOSTS);
+	if (count > HOSTS)
+		fprintf(out, " and %zu more", count - HOSTS);
 	fputc('\n', out);
+	free(firsts);
 }
 
 static void print_job(FILE *out, const struct replay *replay)
@@ -69,11 +73,17 @@ static void print_job(FILE *out, const struct replay *replay)
 
 static void print_several(FILE *out, const struct replay *replay)
 {
-	if (replay->machine_count > 1)
-		fprintf(out, "machines  %zu (boots): each is judged by its own clock, and no rank by another machine's; what only two of "
-			     "them together would show is not looked for, but for operations in flight, which are matched by the order "
-			     "of calls. Times of day are each machine's wall clock's\n",
-			replay->machine_count);
+	const struct replay_process **firsts = calloc(replay->count + 1, sizeof(const struct replay_process *));
+	size_t boots = firsts ? replay_boots(replay, 0, replay->count, firsts) : 1;
+
+	free(firsts);
+	if (boots > 1 && replay->machine_count == 1)
+		fprintf(out, "machines  %zu, judged together: their clocks are compared by when the same collectives ended on them\n", boots);
+	else if (boots > 1)
+		fprintf(out, "machines  %zu, in %zu groups whose clocks cannot be compared, since they saw too few of the same collectives end: "
+			     "each group is judged by itself; what only two of them together would show is not looked for, but for operations "
+			     "in flight, which are matched by the order of calls. Times of day are each group's own\n",
+			boots, replay->machine_count);
 }
 
 static void print_ranks(FILE *out, const struct replay *replay, const struct analysis_summary *summary)

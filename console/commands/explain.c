@@ -170,7 +170,7 @@ static int explain_living(const struct options *options)
 	return status;
 }
 
-/* Each machine by its own clock, and what it shows of its own ranks. */
+/* Each group of machines with one clock, and what it shows of its own ranks. */
 static int explain_machine(const struct options *options, const struct replay *replay, const struct replay_machine *machine,
 			   const json_t *scan)
 {
@@ -183,7 +183,7 @@ static int explain_machine(const struct options *options, const struct replay *r
 	int status = COMMAND_FAILED;
 
 	if (name && !options->json)
-		printf("%son %s, by its own clock:\n", machine == replay->machines ? "" : "\n", name);
+		printf("%son %s, judged apart:\n", machine == replay->machines ? "" : "\n", name);
 	if (name)
 		json_object_set_new(json_object_get(json_object_get(message, "snapshot"), "explanation"), "machine", json_string(name));
 	if (message)

@@ -243,8 +243,8 @@ static int show_boxes(struct top *top, const char *command)
 	char *name = replay_machine_name(replay, &replay->machines[0]);
 
 	if (top->dead.left_out)
-		fprintf(stderr, "%s: this is %s only: %zu boxes of other machines, or boots, are left out, whose clocks cannot be compared; "
-				"to see those, name their files\n", command, name ? name : "one machine", top->dead.left_out);
+		fprintf(stderr, "%s: this is %s only: %zu boxes of other machines are left out, whose clocks cannot be compared with "
+				"these; to see those, name their files\n", command, name ? name : "one machine", top->dead.left_out);
 	free(name);
 	return show(top);
 }

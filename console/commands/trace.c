@@ -169,9 +169,9 @@ static void say_result(const struct options *options, const struct export_result
 	if (options->wanted.around)
 		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s%s", (unsigned)options->wanted.around_s,
 			     options->wanted.around, strncmp(options->wanted.around, "step ", 5) ? " began" : "");
-	if (result->hosts > 1)
-		fputs("rankwatch trace: the hosts' times stand side by side by their wall clocks, as exactly as those agree: the order of what "
-		      "happened on two hosts is not proven by it\n", stderr);
+	if (result->clocks > 1)
+		fputs("rankwatch trace: not all hosts saw the same collectives end, so some stand side by side by their wall clocks, as exactly "
+		      "as those agree: the order of what happened on two such hosts is not proven by it\n", stderr);
 	if (options->merges.count)
 		fprintf(stderr, "rankwatch trace: %llu events of PyTorch's profiler beside them\n",
 			(unsigned long long)result->merged);

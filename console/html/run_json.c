@@ -144,8 +144,8 @@ json_t *run_json(const struct run_view *view)
 	int64_t offset_ns = host_clocks_sane(view->replay.realtime_offset_ns);
 	json_t *job =
 	    json_pack("{s:o, s:i, s:I, s:I, s:I, s:I, s:b, s:I, s:o, s:o, s:o, s:o}", "id",
-		      box_json_text(header->job, sizeof(header->job)), "generation", header->generation, "hosts",
-		      (json_int_t)view->clocks.count, "ranks_seen", (json_int_t)view->replay.count, "began_ms",
+		      box_json_text(header->job, sizeof(header->job)), "generation", header->generation, "clocks",
+		      (json_int_t)view->replay.machine_count, "ranks_seen", (json_int_t)view->replay.count, "began_ms",
 		      ((json_int_t)view->base_ns + offset_ns) / 1000000, "end", run_view_us(view, view->end_ns),
 		      "whole", is_whole(view), "made_ms", (json_int_t)time(NULL) * 1000, "head", head_json(view),
 		      "inits", inits_json(view), "account", account(view), "shown", explanation_lines(view));

@@ -87,13 +87,16 @@ function lossText(loss) {
 function timeSection() {
 	const node = section("time", "Where the time went", "finished operations with GPU times"), account = D.job.account;
 	if (!account) {
-		node.append(el("p", { class: "quiet" }, D.job.hosts > 1 ? "Each machine is judged by its own clock: the head has the shares of each." : "Without times of the GPU nobody knows."));
+		node.append(el("p", { class: "quiet" }, D.job.clocks > 1 ? "Machines whose clocks cannot be compared are judged apart: the head has the shares of each group." : "Without times of the GPU nobody knows."));
 		return;
 	}
 	const parts = [["own work", account.own, "own"], ["waiting for other ranks", account.wait, "wait"], ["transfers", account.transfer, "transfer"], ["not seen", account.unseen, "unseen"]];
 	node.append(shareBar(parts));
 	node.append(el("div", { class: "legend" }, parts.map(([name, share, colour]) => el("span", {}, swatch(colour), `${name} ${percent(share)}`))));
 	const losses = account.waited_for.map(loss => el("p", { class: "loss" }, "The others waited for ", el("b", { class: "named" }, loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`), lossText(loss)));
+	const turns = account.turns;
+	if (turns) losses.push(...[`The others waited ${turns.text}.`, turns.because && `Because: ${turns.because}.`, turns.advice && `Do: ${turns.advice}.`]
+		.filter(Boolean).map(text => el("p", { class: "loss" }, text)));
 	if (losses.length) node.append(...losses);
 	else node.append(el("p", { class: "quiet" }, account.nobody >= .05 ? `${percent(account.nobody)} of the time was waited for ranks that cannot be named.` : "No rank stands out as the one that others waited for."));
 }

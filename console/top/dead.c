@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "protocol/snapshot.h"
-#include "console/box_boots.h"
 #include "console/box_runs.h"
 #include "console/progress.h"
 
@@ -34,15 +33,14 @@ int dead_open(struct dead *dead, struct model *model, struct boxes *boxes)
 {
 	const unsigned topics = REQUEST_RANKS | REQUEST_COMMUNICATORS | REQUEST_GPUS | REQUEST_CELLS;
 	size_t first, count = box_runs_entries(boxes, 0, &first);
-	size_t shown = box_boots_gather(&boxes->entries[first], count);
 	struct progress progress = { 0 };
-	int err = replay_open(&dead->replay, &boxes->entries[first], shown, NULL, NULL, &progress);
+	int err = replay_open(&dead->replay, &boxes->entries[first], count, NULL, NULL, &progress);
 	const char *id;
 	json_t *finding;
 
 	if (err)
 		return err;
-	dead->left_out = count - shown;
+	dead->left_out = count - dead->replay.machines[0].count;
 	struct snapshot_source source = source_of(dead);
 
 	model->dead = true;

@@ -9,10 +9,10 @@
 
 struct dead {
 	struct replay replay;
-	size_t left_out; /* boxes of other machines or boots: what is shown goes by one clock */
+	size_t left_out; /* boxes of machines whose clocks cannot be compared: what is shown goes by one clock */
 };
 
-/* The newest run of `boxes`, of it the ranks of the first machine; `boxes` must outlive it. 0 or -ENOMEM; close in both cases. */
+/* The newest run of `boxes`, of it the ranks whose clocks can be compared with the first one's; `boxes` must outlive it. 0 or -ENOMEM; close in both cases. */
 int dead_open(struct dead *dead, struct model *model, struct boxes *boxes);
 /* Brings threads and last operations of this rank into the model. */
 void dead_show_rank(const struct dead *dead, struct model *model, int32_t rank);

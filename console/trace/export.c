@@ -300,6 +300,7 @@ int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count,
 		err = write_run(&export, progress);
 	result->ranks = choice->rank >= 0 && export.replay.count ? 1 : export.replay.count;
 	result->hosts = export.clocks.count;
+	result->clocks = export.replay.machine_count;
 	result->ranks_total = export.replay.count ? replay_header(&export.replay.processes[0])->world_size : -1;
 	free(export.merges);
 	group_table_free(&export.groups);

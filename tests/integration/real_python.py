@@ -143,6 +143,20 @@ def judge(failures, level, fault, findings, when=""):
     return f"{cause.get('class')}, {finding['confidence']}: {cause.get('text') or finding['text']}"
 
 
+def check_turns(failures, name, findings, said, looks):
+    """Nobody is named; the summary says how often others waited for whom, and what those did."""
+    accused = [finding["text"] for finding in findings if finding["severity"] != "notice"]
+    failures.check(not accused, f"{name}: nobody is named: {accused}", always=True)
+    turns = re.search(r"(\d+) % of the time by turns: (\d+) times in \d+ steps, (\d+) ms each", said)
+    if not failures.check(turns, f"{name}: told as turns: {said}"):
+        return
+    share, times, each_ms = map(int, turns.groups())
+    failures.check(share >= 25 and 18 <= times <= 26 and 150 <= each_ms <= 500, f"{name}: {turns[0]}")
+    failures.check(all(f"rank {rank} " in said for rank in range(4)), f"{name}: for each rank")
+    failures.check(not looks or "Python collected garbage" in said, f"{name}: and what they did: {said}")
+    failures.check("gc.freeze()" in said, f"{name}: advice")
+
+
 def check_restart(failures, findings):
     """The second life of the job is a good one: nothing of it is open, and of the first nothing stays so."""
     of_second = [finding for finding in findings if finding["job"]["generation"] == 1 and finding["severity"] != "notice"]
@@ -159,7 +173,7 @@ def main(level, *faults):
         stage.need_nobody()
     if of_torch:
         need_torch()
-    faults = faults or [fault for fault in ROWS if of_torch or fault not in OF_TORCH]
+    faults = faults or [fault for fault in (*ROWS, "gc-in-turn") if of_torch or fault not in OF_TORCH]
     level = "table" if of_torch else level
     for fault in faults:
         for nobody in [False, True] if level == "table" else [level == "nobody"]:
@@ -169,6 +183,9 @@ def main(level, *faults):
                 continue
             failures.check(status == (STATUS_OF_TORCHRUN if of_torch else STATUS).get(fault, 0), f"{fault}: the job ends with {status}")
             seen = "nobody" if nobody else "live"
+            if fault == "gc-in-turn":
+                check_turns(failures, f"{fault}, {seen}", live, said, may_look(seen))
+                continue
             if level in ("table", seen):
                 table[fault, seen] = judge(failures, seen, fault, live)
                 judge(failures, seen, fault, afterwards, ", in a report")

@@ -375,10 +375,21 @@ Test(kept_boxes, what_another_launcher_marked_or_still_runs_stays)
 
 	cr_expect_eq(remove_run("job", began_ns).removed, 0);
 	end(&alive);
-	kept_boxes_mark_failed("job"); /* RANKWATCH_DIR is not the job's own here */
+	kept_boxes_mark("job", RUN_MARK_FAILED); /* RANKWATCH_DIR is not the job's own here */
 	cr_assert_eq(run_mark_leave(own.directory, RUN_MARK_FAILED), 0);
 	cr_expect_eq(remove_run("job", began_ns).removed, 0);
 	cr_expect(is_there(&own));
+}
+
+Test(kept_boxes, what_was_to_be_kept_is_not_removed_by_a_later_run)
+{
+	struct made kept = make("kept", 0, 1000, ended), older = make("other", 0, 900, ended), newest = make("newest", 0, 9000, ended);
+
+	cr_assert_eq(run_mark_leave(kept.directory, RUN_MARK_KEPT), 0);
+	cr_expect_eq(trim(1).removed, 1);
+	cr_expect(is_there(&kept));
+	cr_expect(is_there(&newest));
+	cr_expect_not(is_there(&older));
 }
 
 Test(kept_boxes, a_file_that_got_the_name_meanwhile_is_not_removed)

@@ -3,6 +3,7 @@
 """What the collector saw outlives it: a report names the same rank with the same cause as was said live, when everything was killed, from a
 saved copy, and after a second collector of the job that saw less; without the file of evidence it says what the boxes alone show."""
 
+import signal
 import sys
 
 import stage
@@ -11,6 +12,7 @@ JOB = stage.HERE / "python_job.py"
 PYTHON = "/usr/bin/python3"
 LEVELS = ["none", "self", "proc", "root", "ebpf"]
 FAULTY = 2
+RING = 4096  # operations: more than a box of 1 MiB has
 
 
 def start(play, *options):
@@ -26,11 +28,15 @@ def told(job):
     return None
 
 
-def report(play, directory, *options):
-    process = play.start(stage.RANKWATCH, "report", "--json", *options, directory)
+def report_all(play, directory):
+    process = play.start(stage.RANKWATCH, "report", "--json", directory)
     process.wait(60)
-    findings = [value for _, value in process.out.json() if value.get("kind") == "straggler"]
-    return findings, process.err.text()
+    return [value for _, value in process.out.json() if value.get("kind")], process.err.text()
+
+
+def report(play, directory):
+    findings, said = report_all(play, directory)
+    return [finding for finding in findings if finding["kind"] == "straggler"], said
 
 
 def text_of(play, directory):
@@ -109,8 +115,46 @@ def followed(failures):
         failures.check("seen live, by " in page.read_text(), "the page that `run` makes says so")
 
 
+def claims(play):
+    """Operations that each rank has begun."""
+    dump = play.start(stage.RANKWATCH, "dump", "--header", play.boxes)
+    dump.wait(60)
+    return [value["claims"] for _, value in dump.out.json() if value.get("part") == "header"]
+
+
+def of_stop(job):
+    return [finding for _, finding in job.out.json() if finding.get("severity") == "critical" and finding["ranks"] == [1]]
+
+
+def overwritten(failures):
+    """A rank was stopped for a while; its box has long forgotten it when the job ends."""
+    with stage.Stage() as play:
+        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *stage.workload(
+            "--ranks=2", "--steps=100000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"),
+            RANKWATCH_HISTORY="1M")
+        told = stage.wait_until(lambda: of_stop(job), 60)
+        stage.kill(play.rank_pids()[1], signal.SIGCONT)
+        over = stage.wait_until(lambda: any(finding["state"] == "closed" for finding in of_stop(job)), 30)
+        kinds = [(finding["kind"], finding["state"], finding["ranks"]) for _, finding in job.out.json() if "kind" in finding]
+        if not failures.check(told and over, f"that a rank is stopped is said live, and that it is over: {kinds} {job.err.text_now()[-600:]}"):
+            return
+        at = max(claims(play))
+        failures.check(stage.wait_until(lambda: min(claims(play)) > at + RING, 60), "its box has forgotten it")
+        job.popen.send_signal(signal.SIGTERM)
+        job.wait(60)
+        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"] and finding["ranks"] == [1]]
+        failures.check(len(found) == 1 and found[0]["state"] == "closed" and found[0]["seen_live"]["in_boxes"] is False,
+                       f"it is listed as seen live: {[(one['text'], one.get('seen_live')) for one in found]}")
+        failures.check("; the black boxes alone do not show it" in text_of(play, play.boxes), "the text says so")
+        for file in evidence(play.boxes):
+            file.unlink()
+        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"] and finding["ranks"] == [1]]
+        failures.check(not found, f"without the file nobody knows of it: {found}")
+
+
 def main():
     failures = stage.Failures()
+    overwritten(failures)
     killed(failures)
     followed(failures)
     failures.end()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/host_cause.h"
+#include "analysis/job/order.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 
@@ -29,11 +30,13 @@ struct host_view {
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
 	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
+	bool parted;       /* one of those that are late is so since its calls and those of others do not meet */
 };
 
 struct views {
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
+	uint64_t *parted_ns; /* by world rank: since when its calls and those of others do not meet; UINT64_MAX: they do */
 };
 
 static double least_recent(const struct lane *lane, uint32_t member)
@@ -63,6 +66,31 @@ static bool look(const struct lanes *lanes, struct world *world, struct views *v
 	return true;
 }
 
+/* On any communicator of the rank. */
+static bool look_for_partings(const struct world *world, const struct findings *findings, struct views *views, uint64_t now_ns)
+{
+	views->parted_ns = malloc((world->rank_room + 1) * sizeof(*views->parted_ns));
+	if (!views->parted_ns)
+		return false;
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		views->parted_ns[i] = UINT64_MAX;
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		const struct world_comm *comm = world->comms[i];
+		uint64_t since_ns = order_parted_since(world, comm, findings, now_ns);
+		for (uint32_t k = 0; since_ns != UINT64_MAX && k < comm->member_count; k++) {
+			uint64_t *own = &views->parted_ns[comm->members[k].rank];
+			*own = since_ns < *own ? since_ns : *own;
+		}
+	}
+	return true;
+}
+
+/* It was not late before. What was told before goes on. */
+static bool is_for_parting(const struct world *world, const struct views *views, uint32_t rank)
+{
+	return views->parted_ns[rank] != UINT64_MAX && world->ranks[rank].late_ns >= views->parted_ns[rank];
+}
+
 static void count_late(const struct world *world, struct views *views, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
@@ -77,6 +105,7 @@ static void count_late(const struct world *world, struct views *views, uint64_t 
 		host->even = (host->even || !host->late) && view->lane->members[view->member].parts.even;
 		host->least = !host->late || view->least < host->least ? view->least : host->least;
 		host->since_ns = !host->late || since_ns < host->since_ns ? since_ns : host->since_ns;
+		host->parted |= is_for_parting(world, views, i);
 		host->late++;
 	}
 }
@@ -356,7 +385,7 @@ static void consider(struct world *world, struct findings *findings, const struc
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
-	if (open && now_ns < open->told_ns + LATE_UPDATE_NS)
+	if (open ? now_ns < open->told_ns + LATE_UPDATE_NS : is_for_parting(world, views, i))
 		return;
 	rank->late_told = true;
 	tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
@@ -372,7 +401,7 @@ static void consider_host(struct world *world, struct findings *findings, const 
 			close_over(findings, TOLD_HOST | i, now_ns);
 		return;
 	}
-	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open && now_ns < open->told_ns + LATE_UPDATE_NS))
+	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open ? now_ns < open->told_ns + LATE_UPDATE_NS : host->parted))
 		return;
 	tell_host(world, findings, views, i, now_ns);
 }
@@ -381,7 +410,7 @@ void late_tick(const struct lanes *lanes, struct world *world, struct findings *
 {
 	struct views views = { 0 };
 
-	if (look(lanes, world, &views)) {
+	if (look(lanes, world, &views) && look_for_partings(world, findings, &views, now_ns)) {
 		count_late(world, &views, now_ns);
 		count_near(world, &views);
 		for (uint32_t i = 0; i < world->rank_room; i++)
@@ -392,4 +421,5 @@ void late_tick(const struct lanes *lanes, struct world *world, struct findings *
 	}
 	free(views.ranks);
 	free(views.hosts);
+	free(views.parted_ns);
 }

@@ -538,7 +538,7 @@ static void watch(struct run *run)
 	written_free(&run->written);
 	tidy(run, &tidied);
 	if (!run->options.quiet && was_started)
-		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
+		farewell_print(stderr, run->environment.job, run->began_ns, run->summary, &tidied, run->options.sinks.keep_bytes,
 			       worst, absence(run));
 	if (worst && was_started)
 		write_page(run);

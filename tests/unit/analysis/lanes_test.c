@@ -13,6 +13,8 @@
 
 enum { RANKS = 8, COMM = 9 };
 
+static const struct row_lanes no_rows;
+
 /* What a rank does in a cut. */
 struct worked {
 	uint32_t own_us, inside_us, unseen_us, operations;
@@ -303,7 +305,7 @@ static void cut_and_judge(struct compared *compared, struct findings *findings, 
 
 	for (int i = 0; i < cuts; i++) {
 		cut(compared, &same, &late, 2);
-		late_tick(&compared->lanes, &compared->world, findings, compared->now_ns);
+		late_tick(&compared->lanes, &no_rows, &compared->world, findings, compared->now_ns);
 	}
 }
 

@@ -283,17 +283,16 @@ Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
 		const char *said;
 	} cases[] = {
 		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and lateness is judged step by step" },
-		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen, and before the 8th nobody is named for being late" },
-		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen, and before the 24th a rank is named only if its lateness hardly changes, began at once "
-					  "with a fifth of the step, or has a cause that is seen" },
-		{ ANALYSIS_UNNAMED_SPREAD, "what only adds up over many operations is judged in windows of two seconds and more, and in these it has not "
-					   "stood out from the others for long enough" },
-		{ ANALYSIS_UNNAMED_LITTLE, "in no training step did others wait for it for 20 ms, the least that is judged" },
-		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps, and fewer than three in a row, or four in all, may be chance" },
-		{ ANALYSIS_UNNAMED_UNSURE, "it is suspected, but it is not confirmed that steps would be shorter without it" },
-		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with, so it is named only if its lateness hardly changes for 24 steps, "
-					"or has a cause that is seen" },
-		{ ANALYSIS_UNNAMED_CHANCE, "its lateness has not stood out, far or long enough, from what the others were late by" },
+		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen; ranks are judged for being late from the 8th on" },
+		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen: until the 24th, only steady lateness, a sudden one of a fifth of the step, or one whose "
+					  "cause is seen can be told from chance" },
+		{ ANALYSIS_UNNAMED_SPREAD, "it is late by a little in many operations, and what that adds up to has not been clearly more than others' for "
+					   "long enough" },
+		{ ANALYSIS_UNNAMED_LITTLE, "no training step lost 20 ms to it, the least that is judged" },
+		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps: fewer than three in a row, or four in all, may be chance" },
+		{ ANALYSIS_UNNAMED_UNSURE, "it was late, but steps would not clearly be shorter without it" },
+		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with: that takes 24 steps of steady lateness, or a cause that is seen" },
+		{ ANALYSIS_UNNAMED_CHANCE, "others were at times late by nearly as much, so it may be chance" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct message_summary summary = {
@@ -356,21 +355,21 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 	} cases[] = {
 		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .transfer = 0.05 },
-		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
+		  "  waited     for each other by turns: no rank stands out\n" },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .nobody = 0.05, .transfer = 0.05 },
-		  "  waited     5 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		  "  waited     5 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
 		{ { .known = true, .own = 0.75, .transfer = 0.25 },
-		  "  transfers  for 25 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
+		  "  transfers  for 25 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
-		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
+		  "  waited     for each other by turns: no rank stands out\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
-		  "  waited     10 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		  "  waited     10 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9, .left_out = true },
-		  "  not seen   most of the time: of small operations in a row one in 16 has GPU progress; "
-		  "RANKWATCH_GPU_TIME=watermark gives it to all\n" },
+		  "  not seen   most of the time: the budget pays for the GPU progress of a part of the small operations; "
+		  "RANKWATCH_GPU_TIME=watermark records all of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9 }, NULL },
 		{ { .known = true, .own = 0.6, .transfer = 0.4 },
-		  "  transfers  for 40 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
+		  "  transfers  for 40 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *text = printed(&(struct message_summary){

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/host_cause.h"
+#include "analysis/job/order.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 
@@ -36,12 +37,14 @@ struct host_view {
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
 	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
+	bool parted;       /* one of those that are late is so since its calls and those of others do not meet */
 };
 
 struct views {
 	const struct row_lanes *rows;
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
+	uint64_t *parted_ns; /* by world rank: since when its calls and those of others do not meet; UINT64_MAX: they do */
 };
 
 static double least_recent(const struct lane *lane, uint32_t member)
@@ -96,6 +99,31 @@ static bool look(const struct lanes *lanes, const struct row_lanes *rows, struct
 	return true;
 }
 
+/* On any communicator of the rank. */
+static bool look_for_partings(const struct world *world, const struct findings *findings, struct views *views, uint64_t now_ns)
+{
+	views->parted_ns = malloc((world->rank_room + 1) * sizeof(*views->parted_ns));
+	if (!views->parted_ns)
+		return false;
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		views->parted_ns[i] = UINT64_MAX;
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		const struct world_comm *comm = world->comms[i];
+		uint64_t since_ns = order_parted_since(world, comm, findings, now_ns);
+		for (uint32_t k = 0; since_ns != UINT64_MAX && k < comm->member_count; k++) {
+			uint64_t *own = &views->parted_ns[comm->members[k].rank];
+			*own = since_ns < *own ? since_ns : *own;
+		}
+	}
+	return true;
+}
+
+/* It was not late before. What was told before goes on. */
+static bool is_for_parting(const struct world *world, const struct views *views, uint32_t rank)
+{
+	return views->parted_ns[rank] != UINT64_MAX && world->ranks[rank].late_ns >= views->parted_ns[rank];
+}
+
 static void count_late(const struct world *world, struct views *views, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
@@ -111,6 +139,7 @@ static void count_late(const struct world *world, struct views *views, uint64_t 
 		host->by_rows |= view->by_rows;
 		host->least = !host->late || view->least < host->least ? view->least : host->least;
 		host->since_ns = !host->late || since_ns < host->since_ns ? since_ns : host->since_ns;
+		host->parted |= is_for_parting(world, views, i);
 		host->late++;
 	}
 }
@@ -427,7 +456,7 @@ static void consider(struct world *world, struct findings *findings, const struc
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
-	if (open && now_ns < open->told_ns + LATE_UPDATE_NS)
+	if (open ? now_ns < open->told_ns + LATE_UPDATE_NS : is_for_parting(world, views, i))
 		return;
 	if (views->ranks[i].of_stage && !is_first_of_stage(world, views, i))
 		return;
@@ -448,7 +477,7 @@ static void consider_host(struct world *world, struct findings *findings, const 
 			close_over(findings, TOLD_HOST | i, now_ns);
 		return;
 	}
-	if (now_ns < host->since_ns + settle_ns(host->by_rows) || (open && now_ns < open->told_ns + LATE_UPDATE_NS))
+	if (now_ns < host->since_ns + settle_ns(host->by_rows) || (open ? now_ns < open->told_ns + LATE_UPDATE_NS : host->parted))
 		return;
 	tell_host(world, findings, views, i, now_ns);
 }
@@ -457,7 +486,7 @@ void late_tick(const struct lanes *lanes, const struct row_lanes *rows, struct w
 {
 	struct views views = { 0 };
 
-	if (look(lanes, rows, world, &views, now_ns)) {
+	if (look(lanes, rows, world, &views, now_ns) && look_for_partings(world, findings, &views, now_ns)) {
 		count_late(world, &views, now_ns);
 		count_near(world, &views);
 		for (uint32_t i = 0; i < world->rank_room; i++)
@@ -468,4 +497,5 @@ void late_tick(const struct lanes *lanes, const struct row_lanes *rows, struct w
 	}
 	free(views.ranks);
 	free(views.hosts);
+	free(views.parted_ns);
 }

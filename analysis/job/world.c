@@ -216,11 +216,11 @@ static void note_pause(struct world_host *host, uint64_t now_ns)
 {
 	uint64_t pause_ns = host->heard_ns && now_ns > host->heard_ns ? now_ns - host->heard_ns : 0;
 
-	if (host->excused_ns) { /* it was not the host that paused */
-		pause_ns = 0;
+	if (host->excused_ns || pause_ns >= WORLD_SILENT_NS)
 		host->back_ns = now_ns;
-		host->excused_ns = 0;
-	}
+	if (host->excused_ns) /* it was not the host that paused */
+		pause_ns = 0;
+	host->excused_ns = 0;
 	host->pause_ns -= host->pause_ns / 256;
 	if (pause_ns > host->pause_ns)
 		host->pause_ns = pause_ns;
@@ -255,6 +255,7 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 			return false;
 		host->former = host->start;
 		host->start = header->start;
+		host->restarted |= memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
 		memcpy(host->boot, header->boot, sizeof(host->boot));
 		host->epoch++;
 		host->next = host->taken = host->came = host->unsent = 0;
@@ -559,6 +560,14 @@ static void note_period(struct world_comm *comm, const struct world_member *memb
 	comm->period_ms = us < 1000 ? 1 : us / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(us / 1000);
 }
 
+/* Whether it has waited for the way to be free. */
+static bool is_of_queue(const struct taking *taking)
+{
+	uint64_t back_ns = taking->world->hosts[taking->host].back_ns;
+
+	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS;
+}
+
 static bool take_cut(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message *message = taking->message;
@@ -585,6 +594,8 @@ static bool take_cut(struct taking *taking, struct world_rank *rank)
 		.function = message->function,
 	};
 	member->cut_ns = comm->cut_ns = taking->now_ns;
+	if (!is_of_queue(taking))
+		comm->fresh_cut_ns = taking->now_ns;
 	mark_of(comm, message->function, told->sequence, taking->now_ns)->members++;
 	note_period(comm, member, cut);
 	if (taking->world->course)
@@ -970,12 +981,12 @@ static bool is_of_the_present(uint8_t type)
 	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT || type == RW_MESSAGE_ABSENT;
 }
 
-/* Of a queue of batches that has waited for the way to be free. */
+/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against what others say of now. */
 static bool is_stale(const struct taking *taking)
 {
-	uint64_t back_ns = taking->world->hosts[taking->host].back_ns;
+	uint64_t excused_ns = taking->world->excused_ns;
 
-	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS && is_of_the_present(taking->message->type);
+	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) && is_of_the_present(taking->message->type);
 }
 
 static bool take_message(struct taking *taking)

@@ -21,7 +21,7 @@
 #define WORLD_SILENT_CHANCE 1e-5
 #define WORLD_SILENT_NS 6000000000u
 #define WORLD_SILENT_MAX_NS 30000000000u
-/* What a host says of the present when it is heard again was true while it could not be: a queue of batches comes at once. */
+/* What a host says when it is heard again was true while it could not be: a queue of batches comes at once. */
 #define WORLD_BACK_NS 1000000000u
 
 /* Bounds; messages beyond them are ignored, and counted. */
@@ -50,9 +50,11 @@ struct world_host {
 	uint64_t unsent;
 	uint64_t heard_ns;
 	uint64_t excused_ns;    /* until when the reader could not hear it (analysis/job/hearing.h); 0: it was heard since */
-	uint64_t back_ns;       /* when it was last heard again after the reader could not hear it; 0: never */
+	uint64_t back_ns;       /* when it was last heard again after it was silent, or the reader could not hear it; 0: never */
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */
 	bool ended;             /* it has ended regularly */
+	bool restarted;         /* the machine was started anew since it was first heard */
+	bool refuted;           /* it was silent, and its ranks went on: silence alone says nothing more (analysis/job/silence.h) */
 	uint32_t ranks;
 };
 
@@ -184,7 +186,8 @@ struct world_comm {
 	uint32_t member_count, member_room, hosts; /* hosts: number of hosts of its members */
 	uint32_t standing; /* number of members that have reported flights */
 	uint32_t period_ms; /* recent time from one cut to the next; 0 not known */
-	uint64_t cut_ns;   /* when the latest cut came */
+	uint64_t cut_ns;   /* when the latest cut came … */
+	uint64_t fresh_cut_ns; /* … and the latest one that had not waited in a queue */
 	struct world_mark marks[WORLD_MARKS];
 	struct world_place places[WORLD_PLACES];
 	uint32_t ordered;   /* number of members that have reported their order … */

@@ -112,7 +112,7 @@ struct analysis_other {
 	uint32_t waiting_tid; /* the rank's thread that waited for it at that moment, as seen in the kernel; 0: none */
 	char name[16];        /* of its main thread */
 	bool is_child; /* its parent is the rank's process */
-	bool held_at_fork; /* it waits for a lock that another thread held when it was forked: nobody in it can release that */
+	bool held_at_fork; /* it waits for a lock that another thread held when it was forked: nobody in it can release it */
 	char state;    /* from here on as in a struct analysis_wait of kind SAMPLE */
 	int32_t system_call;
 	uint64_t cpu_ns, run_queue_ns;
@@ -339,8 +339,8 @@ struct analysis_loss {
 
 enum { ANALYSIS_LOSSES = 3, ANALYSIS_TURNS = 4 /* ranks that are named */ };
 
-/* Waiting that goes round: the others waited now for one rank, now for another, and for none of them much more often than for the next one. Each time
- * for ACCOUNT_TOLD_NS (analysis/account.h) or longer in one step. */
+/* Waiting that goes round: the others waited now for one rank, now for another, and for none of them much more often
+ * than for the next one. Each time for ACCOUNT_TOLD_NS (analysis/account.h) or longer in one step. */
 struct analysis_turns {
 	uint32_t times;      /* how often; 0: it does not go round, or is too little */
 	uint64_t of_steps;
@@ -353,12 +353,13 @@ struct analysis_turns {
 		uint32_t times;
 	} ranks[ANALYSIS_TURNS]; /* those for which they waited most often */
 	enum rw_late_kind by;            /* as of a loss, in most of the time */
-	enum rw_cause_class cause_class; /* of most ranks of which one is known; UNKNOWN: none is, or none is that of most … */
+	enum rw_cause_class cause_class; /* of most ranks of which one is known; UNKNOWN: none is that of most … */
 	uint32_t caused, seen;           /* … of how many ranks, and of how many one is known */
 	bool likely;                     /* it is inferred of some of these */
 	char cause[96];
 	uint32_t collecting;             /* of `caused`: in their late time Python collected garbage */
-	char function[96], file[160];    /* of Python, where all of `caused` of which one is known were in this; "" not known */
+	/* Of Python, where all of `caused` of which one is known were in this; "" not known: */
+	char function[96], file[160];
 	int32_t line;
 };
 

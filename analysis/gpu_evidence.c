@@ -311,7 +311,8 @@ static void tell_full_memory(const struct analysis *analysis, struct record *rec
 	snprintf(text, sizeof(text), "%.0f %% of the GPU's memory was in use before it ended", 100 * most);
 	record_add_evidence(record, "nvml", -1, text);
 	snprintf(record->advice, sizeof(record->advice),
-		 "read the last exception in this rank's own log (torchrun --log-dir, --tee 3), first for out of memory: %.0f %% of its GPU's memory was in use",
+		 "read the last exception in this rank's own log (torchrun --log-dir, --tee 3), first for out of "
+		 "memory: %.0f %% of its GPU's memory was in use",
 		 100 * most);
 	record->finding.advice = record->advice;
 }

@@ -31,8 +31,8 @@ struct record;
 void gpu_evidence_explain(const struct analysis *analysis, uint32_t rank, const struct cause_window *windows,
 			  uint32_t count, uint64_t begin_ns, struct cause *cause);
 /* A rank that ended or hangs since at_ns: a GPU fault right before it becomes the cause where the cause was the mere
- * end, or not known; the evidence is added in any case. Of one that failed by itself the advice says where its GPU's memory was full. After the
- * sentences have been made. */
+ * end, or not known; the evidence is added in any case. Of one that failed by itself the advice says where its GPU's
+ * memory was full. After the sentences have been made. */
 void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
 /* The rank made a bad or a wrong value at at_ns: a GPU fault right before it becomes the cause. After the sentences. */
 void gpu_evidence_explain_value(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);

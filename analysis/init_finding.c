@@ -90,12 +90,14 @@ void init_finding_end(struct record *record, enum analysis_absence absence, int3
 
 void init_finding_advise_first(struct record *record, enum rw_cause_class class_)
 {
-	bool prepares = class_ == RW_CAUSE_PROCESS || class_ == RW_CAUSE_IO || class_ == RW_CAUSE_SOCKET || class_ == RW_CAUSE_RUNNING;
+	bool prepares = class_ == RW_CAUSE_PROCESS || class_ == RW_CAUSE_IO || class_ == RW_CAUSE_SOCKET ||
+			class_ == RW_CAUSE_RUNNING;
 
 	if (!prepares)
 		return;
 	snprintf(record->advice, sizeof(record->advice),
-		 "prepare data before the job starts, or after init_process_group(device_id=...), or give that a timeout longer than this takes");
+		 "prepare data before the job starts, or after init_process_group(device_id=...), or give that a "
+		 "timeout longer than this takes");
 	record->finding.advice = record->advice;
 }
 

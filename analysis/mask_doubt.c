@@ -48,5 +48,6 @@ void mask_doubt_apply(struct record *record, const struct job *job)
 		finding->missing_count--;
 	finding->severity = RW_NOTICE;
 	finding->confidence = RW_INCONCLUSIVE;
-	record_add_missing(record, "what the ranks have called since NCCL's event mask was changed (by NCCL's RAS client, or another program): operations that began after that may not be recorded");
+	record_add_missing(record, "what the ranks have called since NCCL's event mask was changed (by NCCL's RAS "
+				   "client, or another program): operations that began after that may not be recorded");
 }

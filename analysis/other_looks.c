@@ -112,7 +112,8 @@ static bool is_held_at_fork(const struct selection *selection)
 	return is_mostly(selection, times);
 }
 
-bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, const struct cause_window *windows, uint32_t count)
+bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, const struct cause_window *windows,
+			      uint32_t count)
 {
 	struct selection selection;
 
@@ -191,7 +192,9 @@ void other_looks_describe(const struct other_looks *looks, const struct intern *
 	else if (is_mostly(&selection, count_state(&selection, 'T') + count_state(&selection, 't')))
 		snprintf(text, room, "is stopped");
 	else if (is_held_at_fork(&selection))
-		snprintf(text, room, "is in futex(2) for a lock that was held when it was forked: it has no other thread that could release it");
+		snprintf(text, room,
+			 "is in futex(2) for a lock that was held when it was forked: it has no other thread that "
+			 "could release it");
 	else if ((call = usual_call(&selection, &path)))
 		write_call(text, room, call, intern_text(intern, path));
 }

@@ -425,8 +425,8 @@ static const char *scalar_words(const struct call *call)
 /* "AllGather #36 of 8192 bf16", rooted ones with their root. */
 static const char *call_name(char *text, size_t room, const struct call *call)
 {
-	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s%s", naming_function(call->function), call->sequence,
-			    call->count, naming_dtype(call->dtype), scalar_words(call));
+	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s%s", naming_function(call->function),
+			    call->sequence, call->count, naming_dtype(call->dtype), scalar_words(call));
 	if (call_has_root(call) && call->root >= 0 && used > 0 && (size_t)used < room)
 		snprintf(text + used, room - (size_t)used, " with root %d", call->root);
 	return text;
@@ -458,7 +458,7 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 /* How a rank left the others' order; NULL: the two calls say it. */
 static const struct alignment_words {
 	const char *one, *more, *advice;
-	const char *scalar; /* advice where the first of these calls is an AllReduce of one element; NULL: as of others */
+	const char *scalar; /* advice where the first of these calls is an AllReduce of one element; NULL: the same */
 } alignment_words[] = {
 	[ALIGNMENT_OMITTED] = { "it has left out", "it has left out",
 				"find why this rank leaves these calls out: an expert without tokens, a branch on data, an exception that was "
@@ -466,8 +466,8 @@ static const struct alignment_words {
 	[ALIGNMENT_EXTRA] = { "it has made one call more,", "it has made",
 			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == 0`, one batch more than "
 			      "the others have",
-			      .scalar = "find what this rank alone calls there: a barrier around a save, or a loss or metric that it reduces, under "
-					"`if rank == 0`" },
+			      .scalar = "find what this rank alone calls there: a barrier around a save, or a loss or metric "
+					"that it reduces, under `if rank == 0`" },
 	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, or threads that race" },
 	[ALIGNMENT_CHANGED] = { 0 },
 };
@@ -491,7 +491,8 @@ void text_alignment(struct record *record, const struct alignment *alignment, co
 		snprintf(text, sizeof(text), "; %s %u calls%s, the first is %s%s", words->more, alignment->calls,
 			 alignment->kind == ALIGNMENT_EXTRA ? " more" : "", called, in);
 	add_text(record, text);
-	snprintf(record->advice, sizeof(record->advice), "%s", is_scalar(first) && words->scalar ? words->scalar : words->advice);
+	snprintf(record->advice, sizeof(record->advice), "%s",
+		 is_scalar(first) && words->scalar ? words->scalar : words->advice);
 	record->finding.advice = record->advice;
 }
 

@@ -64,7 +64,8 @@ static bool goes_round(const struct turn *turns, uint32_t count, uint32_t ranks,
 	return true;
 }
 
-static void find_causes(const struct analysis *analysis, const struct turn *turns, uint32_t count, struct causes *causes)
+static void find_causes(const struct analysis *analysis, const struct turn *turns, uint32_t count,
+			struct causes *causes)
 {
 	for (causes->count = 0; causes->count < count && causes->count < TURNS_CAUSES; causes->count++) {
 		uint32_t index = turns[causes->count].rank;
@@ -74,7 +75,8 @@ static void find_causes(const struct analysis *analysis, const struct turn *turn
 
 		*cause = (struct cause){ .class_ = RW_CAUSE_UNKNOWN };
 		if (windows)
-			cause_find(&analysis->intern, analysis->job.ranks[index].process, rank->window_tid, rank->windows, windows, cause);
+			cause_find(&analysis->intern, analysis->job.ranks[index].process, rank->window_tid,
+				   rank->windows, windows, cause);
 	}
 }
 
@@ -115,8 +117,10 @@ static void find_function(const struct intern *intern, const struct causes *caus
 	told->line = place->line;
 }
 
-/* Those of one class may have different words: the first, of the rank that was waited for most often, stands for all. */
-static void tell_cause(const struct analysis *analysis, const struct turn *turns, const struct causes *causes, struct analysis_turns *told)
+/* Those of one class may have different words: the first, of the rank that was waited for most often, stands for all.
+ */
+static void tell_cause(const struct analysis *analysis, const struct turn *turns, const struct causes *causes,
+		       struct analysis_turns *told)
 {
 	bool any = false;
 

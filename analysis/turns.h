@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting that goes round: each rank now and then holds up all others, as where Python collects garbage on each of them in another
- * step. No rank stands out then, and much of the time can be lost. docs/analysis.md, "Where the time went".
+ * Waiting that goes round: each rank now and then holds up all others, as where Python collects garbage on each of them
+ * in another step. No rank stands out then, and much of the time can be lost. docs/analysis.md, "Where the time went".
  */
 #ifndef ANALYSIS_TURNS_H
 #define ANALYSIS_TURNS_H
@@ -10,7 +10,8 @@
 
 /* Less of the ranks' time than this is what ranks are late by anyway. */
 #define TURNS_SHARE_MIN 0.1
-/* One rank with a larger share of the waits than this, and than twice its part, holds up the others more than in turn. */
+/* One rank with a larger share of the waits than this, and than twice its part, holds up the others more than in turn.
+ */
 #define TURNS_ONE_MAX 0.25
 /* Of two ranks, or three, it has half of them at least. */
 #define TURNS_FEW_MAX 0.6

@@ -115,7 +115,8 @@ static int look(const struct awaited_process *process, struct proc_source *proc,
 	if (err)
 		return err;
 	err = look_at_thread(process, proc, id, now_ns, &seen);
-	bool in_lock = !err && seen.system_call == SYS_futex && fork_lock_is_awaited(proc_root, process->pid, rank->pid);
+	bool in_lock =
+	    !err && seen.system_call == SYS_futex && fork_lock_is_awaited(proc_root, process->pid, rank->pid);
 	if (!err)
 		err = writer_process_check(&proven, why);
 	writer_process_close(&proven);

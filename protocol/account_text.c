@@ -87,9 +87,9 @@ json_t *account_json(const struct analysis_account *account)
 	losses = json_array();
 	for (uint32_t i = 0; i < account->loss_count; i++)
 		json_array_append_new(losses, loss_json(&account->losses[i]));
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o}", "own", account->own, "wait", account->wait, "transfer",
-			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
-			 account->left_out, "waited_for", losses, "turns", turns_json(&account->turns));
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o}", "own", account->own, "wait", account->wait,
+			 "transfer", account->transfer, "unseen", account->unseen, "nobody", account->nobody,
+			 "left_out", account->left_out, "waited_for", losses, "turns", turns_json(&account->turns));
 }
 
 static double number(const json_t *object, const char *key)

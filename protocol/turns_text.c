@@ -34,8 +34,9 @@ static void write_text(char text[TEXT], const struct analysis_turns *turns)
 {
 	uint32_t named = turns->rank_count < ANALYSIS_TURNS ? turns->rank_count : ANALYSIS_TURNS;
 
-	add(text, "%s%.0f %% of the time by turns: %u times in %lu steps, %.0f ms each; for ", turns->at_least ? "at least " : "",
-	    100 * turns->share, turns->times, (unsigned long)turns->of_steps, turns->each_ms);
+	add(text, "%s%.0f %% of the time by turns: %u times in %lu steps, %.0f ms each; for ",
+	    turns->at_least ? "at least " : "", 100 * turns->share, turns->times, (unsigned long)turns->of_steps,
+	    turns->each_ms);
 	for (uint32_t i = 0; i < named; i++) {
 		add(text, "%s", !i ? "" : i + 1 == turns->rank_count ? " and " : ", ");
 		add_rank(text, turns->ranks[i].rank);
@@ -72,10 +73,12 @@ static const char *advice_of(const struct analysis_turns *turns)
 	if (turns->by == RW_LATE_DEVICE)
 		return NULL;
 	if (collects(turns))
-		return "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), or call gc.freeze() for "
+		return "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), "
+		       "or call gc.freeze() for "
 		       "long-lived objects";
 	if (turns->cause_class == RW_CAUSE_UNKNOWN || turns->cause_class == RW_CAUSE_RUNNING)
-		return "let all ranks pause in the same step, which costs the time of one pause: Python's garbage collections (gc.freeze(), or "
+		return "let all ranks pause in the same step, which costs the time of one pause: Python's garbage "
+		       "collections (gc.freeze(), or "
 		       "gc.disable() and gc.collect() every N steps) are the most usual ones";
 	return "let all ranks do this in the same step: it then costs its time once, and not once for each rank";
 }
@@ -95,7 +98,8 @@ static json_t *ranks_json(const struct analysis_turns *turns)
 	json_t *ranks = json_array();
 
 	for (uint32_t i = 0; i < turns->rank_count && i < ANALYSIS_TURNS; i++)
-		json_array_append_new(ranks, json_pack("{s:i, s:i}", "rank", (int)turns->ranks[i].rank, "times", (int)turns->ranks[i].times));
+		json_array_append_new(ranks, json_pack("{s:i, s:i}", "rank", (int)turns->ranks[i].rank, "times",
+						       (int)turns->ranks[i].times));
 	return ranks;
 }
 
@@ -107,17 +111,21 @@ json_t *turns_json(const struct analysis_turns *turns)
 		return json_null();
 	write_text(text, turns);
 	write_because(because, turns);
-	return json_pack("{s:i, s:I, s:f, s:b, s:f, s:o, s:i, s:s?, s:s?, s:i, s:i, s:i, s:s?, s:o, s:o, s:i, s:o, s:o, s:s?}", "times",
-			 (int)turns->times, "of_steps", (json_int_t)turns->of_steps, "share", turns->share, "at_least", turns->at_least,
-			 "each_ms", turns->each_ms, "ranks", ranks_json(turns), "rank_count", (int)turns->rank_count, "by",
-			 turns->by == RW_LATE_HOST     ? "host"
-			 : turns->by == RW_LATE_DEVICE ? "device"
-						       : NULL,
-			 "class", turns->caused ? finding_cause_name(turns->cause_class) : NULL, "seen", (int)turns->seen, "caused",
-			 (int)turns->caused, "collecting", (int)turns->collecting, "confidence",
-			 !turns->caused ? NULL : turns->likely ? "likely" : "certain", "function", text_or_null(turns->function), "file",
-			 text_or_null(turns->file), "line", (int)turns->line, "text", text_or_null(text), "because", text_or_null(because),
-			 "advice", advice_of(turns));
+	return json_pack(
+	    "{s:i, s:I, s:f, s:b, s:f, s:o, s:i, s:s?, s:s?, s:i, s:i, s:i, s:s?, s:o, s:o, s:i, s:o, s:o, s:s?}",
+	    "times", (int)turns->times, "of_steps", (json_int_t)turns->of_steps, "share", turns->share, "at_least",
+	    turns->at_least, "each_ms", turns->each_ms, "ranks", ranks_json(turns), "rank_count",
+	    (int)turns->rank_count, "by",
+	    turns->by == RW_LATE_HOST     ? "host"
+	    : turns->by == RW_LATE_DEVICE ? "device"
+					  : NULL,
+	    "class", turns->caused ? finding_cause_name(turns->cause_class) : NULL, "seen", (int)turns->seen, "caused",
+	    (int)turns->caused, "collecting", (int)turns->collecting, "confidence",
+	    !turns->caused  ? NULL
+	    : turns->likely ? "likely"
+			    : "certain",
+	    "function", text_or_null(turns->function), "file", text_or_null(turns->file), "line", (int)turns->line,
+	    "text", text_or_null(text), "because", text_or_null(because), "advice", advice_of(turns));
 }
 
 static void print_line(FILE *out, const char *before, int label, const char *name, const json_t *turns, const char *key)

@@ -44,7 +44,7 @@ struct views {
 	const struct row_lanes *rows;
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
-	uint64_t *parted_ns; /* by world rank: since when its calls and those of others do not meet; UINT64_MAX: they do */
+	uint64_t *parted_ns; /* by world rank: since when its calls meet those of others no more; UINT64_MAX: they do */
 };
 
 static double least_recent(const struct lane *lane, uint32_t member)
@@ -100,7 +100,8 @@ static bool look(const struct lanes *lanes, const struct row_lanes *rows, struct
 }
 
 /* On any communicator of the rank. */
-static bool look_for_partings(const struct world *world, const struct findings *findings, struct views *views, uint64_t now_ns)
+static bool look_for_partings(const struct world *world, const struct findings *findings, struct views *views,
+			      uint64_t now_ns)
 {
 	views->parted_ns = malloc((world->rank_room + 1) * sizeof(*views->parted_ns));
 	if (!views->parted_ns)

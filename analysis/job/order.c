@@ -250,7 +250,8 @@ static bool is_told_by_node(const struct world *world, const struct world_comm *
 	return false;
 }
 
-uint64_t order_parted_since(const struct world *world, const struct world_comm *comm, const struct findings *findings, uint64_t now_ns)
+uint64_t order_parted_since(const struct world *world, const struct world_comm *comm, const struct findings *findings,
+			    uint64_t now_ns)
 {
 	const struct record *told = findings_open(findings, RW_KIND_DESYNC, TOLD_COMM | comm->index);
 

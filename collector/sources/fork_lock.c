@@ -37,5 +37,6 @@ bool fork_lock_is_awaited(const char *proc_root, pid_t child, pid_t parent)
 
 	if (kin_read(proc_root, child, &own) || kin_read(proc_root, parent, &its))
 		return false;
-	return own.threads == 1 && own.parent == parent && own.stack && own.stack == its.stack && waits_for_own_lock(proc_root, child);
+	return own.threads == 1 && own.parent == parent && own.stack && own.stack == its.stack &&
+	       waits_for_own_lock(proc_root, child);
 }

@@ -474,7 +474,8 @@ static void count_findings(json_t *summary, const json_t *findings)
 		const char *severity = json_string_value(json_object_get(finding, "severity"));
 
 		if (severity && counts)
-			json_object_set_new(counts, severity, json_integer(json_integer_value(json_object_get(counts, severity)) + 1));
+			json_object_set_new(counts, severity,
+					    json_integer(json_integer_value(json_object_get(counts, severity)) + 1));
 	}
 }
 
@@ -484,7 +485,8 @@ static void take_post_mortem(struct run *run, const json_t *findings)
 	size_t i;
 
 	if (json_array_size(findings) && run->announcer.text)
-		fputs("rankwatch: nothing was found while the job ran; its black boxes show how it ended:\n", run->announcer.text);
+		fputs("rankwatch: nothing was found while the job ran; its black boxes show how it ended:\n",
+		      run->announcer.text);
 	count_findings(json_object_get(run->summary, "summary"), findings);
 	json_array_foreach(findings, i, finding) put_finding(run, finding);
 }

@@ -164,7 +164,8 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 
 static void print_unwatched(FILE *out, const char *boxes, const json_t *worst)
 {
-	foreign_line(out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s", boxes);
+	foreign_line(
+	    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s", boxes);
 	if (worst)
 		print_worst(out, worst);
 }

@@ -44,8 +44,11 @@ static json_t *choose(const json_t *all)
 	json_t *chosen = json_array(), *finding;
 	const char *key;
 
-	json_object_foreach((json_t *)all, key, finding) if (!value_is(finding, "severity", "notice"))
-		weight_insert(chosen, json_incref(finding));
+	json_object_foreach((json_t *)all, key, finding)
+	{
+		if (!value_is(finding, "severity", "notice"))
+			weight_insert(chosen, json_incref(finding));
+	}
 	return chosen;
 }
 

@@ -186,9 +186,13 @@ static struct history_job in_turn(int ranks, double ms)
 	struct history_job job = { .ranks = ranks, .steps = 100, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
 
 	for (int i = 0; i < ranks; i++)
-		job.faults[i] = (struct history_fault){
-			.kind = FAULT_HOST, .rank = i, .first_step = 2, .ms = ms, .every = ranks, .turn = i, .evidence = EVIDENCE_BUSY
-		};
+		job.faults[i] = (struct history_fault){ .kind = FAULT_HOST,
+							.rank = i,
+							.first_step = 2,
+							.ms = ms,
+							.every = ranks,
+							.turn = i,
+							.evidence = EVIDENCE_BUSY };
 	return job;
 }
 
@@ -203,7 +207,8 @@ Test(account, waiting_that_goes_round_is_told)
 		cr_expect_eq(account_of(&run).loss_count, 0);
 		cr_expect_eq(turns.rank_count, ranks);
 		cr_expect_float_eq(turns.each_ms, 300, 30, "%d: %f", ranks, turns.each_ms);
-		cr_expect(turns.share > 0.3 / 0.7 * (ranks - 1) / ranks * 0.8 && turns.share < 0.5, "%d: %f", ranks, turns.share);
+		cr_expect(turns.share > 0.3 / 0.7 * (ranks - 1) / ranks * 0.8 && turns.share < 0.5, "%d: %f", ranks,
+			  turns.share);
 		cr_expect_eq(turns.by, RW_LATE_HOST);
 		cr_expect_eq(turns.cause_class, RW_CAUSE_RUNNING, "%d: %d", ranks, turns.cause_class);
 		cr_expect_eq(turns.caused, ranks);
@@ -225,7 +230,9 @@ Test(account, who_collects_garbage_in_turn_is_told_to_do_that)
 
 		for (uint32_t i = 0; i < 4 && rank; i++) {
 			const struct cause_window *window = &own->windows[i];
-			struct analysis_python seen = { .at_ns = (window->from_ns + window->to_ns) / 2, .tid = own->window_tid, .collecting = true };
+			struct analysis_python seen = { .at_ns = (window->from_ns + window->to_ns) / 2,
+							.tid = own->window_tid,
+							.collecting = true };
 
 			cr_assert_eq(python_looks_add(&process->python, &run.analysis->intern, &seen), 0);
 		}

@@ -684,7 +684,8 @@ Test(cause, a_process_that_is_waited_for_is_said_to_be_a_child_and_to_do_what_mo
 
 Test(cause, a_child_that_waits_for_a_lock_held_at_the_fork_is_told_as_that)
 {
-	static const char forked[] = "is in futex(2) for a lock that was held when it was forked: it has no other thread that could release it";
+	static const char forked[] =
+	    "is in futex(2) for a lock that was held when it was forked: it has no other thread that could release it";
 
 	for (int held = 0; held < 2; held++) {
 		struct scene scene = { 0 };
@@ -693,8 +694,12 @@ Test(cause, a_child_that_waits_for_a_lock_held_at_the_fork_is_told_as_that)
 
 		see(&scene, &wait);
 		for (uint64_t k = 0; k < 4; k++) {
-			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms, .pid = 16793, .is_child = true, .state = 'S',
-							.system_call = SYS_futex, .held_at_fork = held };
+			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms,
+							.pid = 16793,
+							.is_child = true,
+							.state = 'S',
+							.system_call = SYS_futex,
+							.held_at_fork = held };
 
 			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
 		}

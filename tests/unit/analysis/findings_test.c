@@ -78,7 +78,8 @@ Test(findings, what_compares_ranks_is_inconclusive_once_the_event_mask_was_chang
 	} cases[] = {
 		{ RW_KIND_HANG, RW_PHASE_RUNNING, 50000000000, 0, false },
 		{ RW_KIND_HANG, RW_PHASE_RUNNING, 50000000000, 40000000000, true },
-		{ RW_KIND_STRAGGLER, RW_PHASE_RUNNING, 50000000000, 51000000000, true }, /* the look at the mask comes behind its change */
+		{ RW_KIND_STRAGGLER, RW_PHASE_RUNNING, 50000000000, 51000000000,
+		  true }, /* the look at the mask comes behind its change */
 		{ RW_KIND_STRAGGLER, RW_PHASE_RUNNING, 50000000000, 53000000000, false },
 		{ RW_KIND_DESYNC, RW_PHASE_ENQUEUED, 50000000000, 40000000000, true },
 		{ RW_KIND_HANG, RW_PHASE_INIT, 50000000000, 40000000000, false },
@@ -106,7 +107,8 @@ Test(findings, what_compares_ranks_is_inconclusive_once_the_event_mask_was_chang
 		finding = &findings.records[0]->finding;
 		cr_expect_eq(finding->confidence == RW_INCONCLUSIVE, cases[i].in_doubt, "%zu", i);
 		cr_expect_eq(finding->severity == RW_NOTICE, cases[i].in_doubt, "%zu", i);
-		cr_expect_eq(strstr(finding->missing[RECORD_MISSING - 1], "event mask was changed") != NULL, cases[i].in_doubt, "%zu", i);
+		cr_expect_eq(strstr(finding->missing[RECORD_MISSING - 1], "event mask was changed") != NULL,
+			     cases[i].in_doubt, "%zu", i);
 	}
 }
 

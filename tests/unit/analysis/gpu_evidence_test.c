@@ -401,7 +401,10 @@ Test(gpu_evidence, full_memory_of_a_rank_that_failed_is_told_in_the_advice_and_i
 		int memory;
 		enum history_fault_kind kind;
 		bool is_told;
-	} cases[] = { { 99, FAULT_EXITED, true }, { 90, FAULT_EXITED, false }, { 99, FAULT_KILLED, false }, { 0, FAULT_EXITED, false } };
+	} cases[] = { { 99, FAULT_EXITED, true },
+		      { 90, FAULT_EXITED, false },
+		      { 99, FAULT_KILLED, false },
+		      { 0, FAULT_EXITED, false } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct health health = { .from_ms = 0, .to_ms = 1e9, .mhz = 1980, .memory = cases[i].memory };
@@ -415,8 +418,10 @@ Test(gpu_evidence, full_memory_of_a_rank_that_failed_is_told_in_the_advice_and_i
 		cr_assert(finding, "%zu", i);
 		cr_expect_eq(finding->rank, SICK, "%zu", i);
 		cr_expect_eq(finding->class_, RW_CAUSE_GONE, "%zu", i);
-		cr_expect_eq(strstr(finding->advice, "99 % of its GPU's memory was in use") != NULL, cases[i].is_told, "%zu: %s", i, finding->advice);
-		cr_expect_eq(!strcmp(run.nvml, "99 % of the GPU's memory was in use before it ended"), cases[i].is_told, "%zu: %s", i, run.nvml);
+		cr_expect_eq(strstr(finding->advice, "99 % of its GPU's memory was in use") != NULL, cases[i].is_told,
+			     "%zu: %s", i, finding->advice);
+		cr_expect_eq(!strcmp(run.nvml, "99 % of the GPU's memory was in use before it ended"), cases[i].is_told,
+			     "%zu: %s", i, run.nvml);
 		cr_expect_lt(strlen(finding->advice), sizeof(finding->advice) - 1, "whole");
 		end(&run);
 	}

@@ -312,8 +312,11 @@ static void cut_and_judge(struct compared *compared, struct findings *findings, 
 /* A rank's host says that it makes other calls: before others are told to be late, or after that. */
 static struct heard judge_after_desync(int32_t per_host, bool before)
 {
-	const struct rw_message desync = { .type = RW_MESSAGE_FINDING, .rank = 1,
-					   .finding = { .kind = RW_KIND_DESYNC, .state = RW_FINDING_OPEN, .severity = RW_CRITICAL,
+	const struct rw_message desync = { .type = RW_MESSAGE_FINDING,
+					   .rank = 1,
+					   .finding = { .kind = RW_KIND_DESYNC,
+							.state = RW_FINDING_OPEN,
+							.severity = RW_CRITICAL,
 							.confidence = RW_CERTAIN } };
 	struct heard heard = { 0 };
 	struct job nobody = { 0 };

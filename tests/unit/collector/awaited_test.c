@@ -233,8 +233,9 @@ static void show_forked(pid_t pid, pid_t parent, unsigned stack)
 	char path[64], text[256];
 
 	snprintf(path, sizeof(path), "%d/task/%d/stat", (int)pid, (int)pid);
-	snprintf(text, sizeof(text), "%d (python3) S %d 1 1 0 -1 4194560 1 0 0 0 5 1 0 0 20 0 1 0 %" PRIu64 " 1000 10 99 1 2 %u 0\n", (int)pid,
-		 (int)parent, kin.start_ticks, stack);
+	snprintf(text, sizeof(text),
+		 "%d (python3) S %d 1 1 0 -1 4194560 1 0 0 0 5 1 0 0 20 0 1 0 %" PRIu64 " 1000 10 99 1 2 %u 0\n",
+		 (int)pid, (int)parent, kin.start_ticks, stack);
 	tree_write(&tree, path, text);
 }
 

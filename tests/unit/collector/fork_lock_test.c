@@ -38,7 +38,8 @@ static void wait_so(enum wait wait)
 	else if (wait == SHARED)
 		sem_wait(shared);
 	else if (wait == AFTER_EXEC)
-		execlp("python3", "python3", "-c", "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()", NULL);
+		execlp("python3", "python3", "-c",
+		       "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()", NULL);
 	else if (wait == IN_PAUSE)
 		pause();
 	else

@@ -315,33 +315,57 @@ Test(message, a_summary_says_how_waiting_goes_round)
 	struct message_summary summary = {
 		.job = "j",
 		.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
-		.account = { .known = true, .own = 0.5, .wait = 0.5,
-			     .turns = { .times = 96, .of_steps = 200, .share = 0.47, .each_ms = 180.4, .rank_count = 6,
-					.ranks = { { 3, 14 }, { 5, 13 }, { 0, 12 }, { -1, 12 } }, .by = RW_LATE_HOST,
-					.cause_class = RW_CAUSE_RUNNING, .caused = 5, .seen = 6, .collecting = 4, .cause = "running on the CPU",
-					.function = "collate", .file = "/work\x1b/data.py", .line = 41 } }
+		.account = { .known = true,
+			     .own = 0.5,
+			     .wait = 0.5,
+			     .turns = { .times = 96,
+					.of_steps = 200,
+					.share = 0.47,
+					.each_ms = 180.4,
+					.rank_count = 6,
+					.ranks = { { 3, 14 }, { 5, 13 }, { 0, 12 }, { -1, 12 } },
+					.by = RW_LATE_HOST,
+					.cause_class = RW_CAUSE_RUNNING,
+					.caused = 5,
+					.seen = 6,
+					.collecting = 4,
+					.cause = "running on the CPU",
+					.function = "collate",
+					.file = "/work\x1b/data.py",
+					.line = 41 } }
 	};
 	char *text = printed(&summary);
 
-	cr_expect_not_null(strstr(text,
-		"  waited     47 % of the time by turns: 96 times in 200 steps, 180 ms each; for rank 3 14 times, rank 5 13, rank 0 12, a rank whose number is "
-		"not known 12 and 2 others\n"
-		"  because    Python collected garbage, as seen of 4 of 6 ranks, in collate (data.py:41)\n"
-		"  do         collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), or call gc.freeze() for long-lived "
-		"objects\n"), "%s", text);
+	cr_expect_not_null(
+	    strstr(text, "  waited     47 % of the time by turns: 96 times in 200 steps, 180 ms each; for rank 3 14 "
+			 "times, rank 5 13, rank 0 12, a rank whose number is "
+			 "not known 12 and 2 others\n"
+			 "  because    Python collected garbage, as seen of 4 of 6 ranks, in collate (data.py:41)\n"
+			 "  do         collect garbage on all ranks in the same step (gc.disable(), then gc.collect() "
+			 "every N steps), or call gc.freeze() for long-lived "
+			 "objects\n"),
+	    "%s", text);
 	cr_expect_null(strstr(text, "no rank stands out"), "%s", text);
 	free(text);
 	summary.account.turns.collecting = 0;
 	summary.account.turns.likely = summary.account.turns.at_least = true;
 	text = printed(&summary);
 	cr_expect_not_null(strstr(text, "at least 47 % of the time by turns"), "%s", text);
-	cr_expect_not_null(strstr(text, "  because    likely running on the CPU, as seen of 5 of 6 ranks, in collate (data.py:41)\n"), "%s", text);
+	cr_expect_not_null(
+	    strstr(text, "  because    likely running on the CPU, as seen of 5 of 6 ranks, in collate (data.py:41)\n"),
+	    "%s", text);
 	cr_expect_not_null(strstr(text, "  do         let all ranks pause in the same step"), "%s", text);
 	free(text);
-	summary.account.turns = (struct analysis_turns){ .times = 12, .of_steps = 20, .share = 0.2, .each_ms = 30, .rank_count = 2,
-							 .ranks = { { 0, 7 }, { 1, 5 } }, .by = RW_LATE_DEVICE };
+	summary.account.turns = (struct analysis_turns){ .times = 12,
+							 .of_steps = 20,
+							 .share = 0.2,
+							 .each_ms = 30,
+							 .rank_count = 2,
+							 .ranks = { { 0, 7 }, { 1, 5 } },
+							 .by = RW_LATE_DEVICE };
 	text = printed(&summary);
-	cr_expect_not_null(strstr(text, "for rank 0 7 times and rank 1 5\n  because    their GPUs came late\n"), "%s", text);
+	cr_expect_not_null(strstr(text, "for rank 0 7 times and rank 1 5\n  because    their GPUs came late\n"), "%s",
+			   text);
 	cr_expect_null(strstr(text, "  do  "), "%s", text);
 	free(text);
 }
@@ -398,14 +422,16 @@ Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 
 Test(message, a_summary_does_not_say_none_of_an_end_that_was_not_looked_at)
 {
-	json_t *message = json_pack("{s:{s:{s:i, s:i}, s:b}}", "summary", "findings", "critical", 0, "warning", 0, "unjudged", 1);
+	json_t *message =
+	    json_pack("{s:{s:{s:i, s:i}, s:b}}", "summary", "findings", "critical", 0, "warning", 0, "unjudged", 1);
 	char *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
 	message_print_summary(stream, "rankwatch", message);
 	fclose(stream);
-	cr_expect_not_null(strstr(text, "  findings   none while the job ran; how it ended was not looked at in time\n"), "%s", text);
+	cr_expect_not_null(
+	    strstr(text, "  findings   none while the job ran; how it ended was not looked at in time\n"), "%s", text);
 	json_decref(message);
 	free(text);
 }

@@ -141,6 +141,14 @@ static void on_ask(void *argument, const char *host, const void *bytes, size_t l
 	link_send(collector->link, subject, bytes, length);
 }
 
+static void say_strangers(struct job_collector *collector)
+{
+	char line[JOB_HALF_NEWS];
+
+	while (job_half_news(collector->half, line))
+		foreign_line(stderr, "%s: %s", who, line);
+}
+
 static void read_letters(struct job_collector *collector, uint64_t now_ns)
 {
 	struct letter *letter;
@@ -194,6 +202,7 @@ static void on_tick(uv_timer_t *timer)
 	mail_tick(&collector->mail, now_ns);
 	job_half_tick(collector->half, now_ns);
 	job_half_ask_why(collector->half, now_ns, on_ask, collector);
+	say_strangers(collector);
 	outlet_tick(&collector->outlet);
 	if (collector->socket)
 		answers_tick(&collector->answers, collector->socket, now_ns);

@@ -22,18 +22,18 @@ static bool has_evidence(const json_t *finding, const char *source)
 	const json_t *piece;
 	size_t i;
 
-	json_array_foreach(json_object_get(finding, "evidence"), i, piece)
-		if (value_is(piece, "source", source))
-			return true;
+	json_array_foreach(json_object_get(finding, "evidence"), i,
+			   piece) if (value_is(piece, "source", source)) return true;
 	return false;
 }
 
 json_t *seen_live_json(const json_t *live, bool in_boxes)
 {
 	static const struct source levels[] = { { "ebpf", "eBPF" }, { "root", "/proc as root" }, { "proc", "/proc" } };
-	static const struct source pieces[] = {
-		{ "children", "what child processes did" }, { "nvml", "NVML" }, { "kernel-log", "the kernel's log" }, { "port", "network ports" }
-	};
+	static const struct source pieces[] = { { "children", "what child processes did" },
+						{ "nvml", "NVML" },
+						{ "kernel-log", "the kernel's log" },
+						{ "port", "network ports" } };
 	json_t *by = json_array();
 
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)

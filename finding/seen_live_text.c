@@ -22,8 +22,9 @@ static bool has_evidence(const json_t *finding, const char *source)
 	const json_t *piece;
 	size_t i;
 
-	json_array_foreach(json_object_get(finding, "evidence"), i,
-			   piece) if (value_is(piece, "source", source)) return true;
+	json_array_foreach(json_object_get(finding, "evidence"), i, piece)
+		if (value_is(piece, "source", source))
+			return true;
 	return false;
 }
 

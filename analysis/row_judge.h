@@ -39,7 +39,7 @@ struct row_entry {
 
 struct row_judge_rank {
 	uint64_t decided_ns; /* since then it is taken to be late; 0 it is not */
-	double operations;   /* in all rows; each counts ROW_JUDGE_KEEPS of the next one */
+	double operations, rows; /* of all its rows, and how many these are; each counts ROW_JUDGE_KEEPS of the next one */
 	uint32_t clean;      /* rows in a row in which it was not late */
 	uint32_t stage;      /* in its latest row */
 	bool of_stage;       /* it is late with its whole stage */

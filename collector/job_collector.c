@@ -17,6 +17,8 @@
 #include "protocol/address.h"
 #include "collector/answers.h"
 #include "protocol/message.h"
+#include "collector/nats/held.h"
+#include "collector/nats/judges.h"
 #include "collector/nats/link.h"
 #include "collector/nats/mail.h"
 #include "collector/nats/subject.h"
@@ -45,6 +47,9 @@ struct job_collector {
 	struct job_half *half;
 	struct socket_sink *socket;
 	struct outlet outlet;
+	struct judges judges;
+	struct held held;
+	bool stands_by; /* that was said */
 	struct answers answers;
 	uint64_t idle_ns;     /* since when all have left; 0: not so */
 	uint64_t ticked_ns;   /* 0: not yet */
@@ -111,6 +116,44 @@ static void on_request(void *argument, struct socket_client *client, const struc
 	answers_give(&collector->answers, client, request, uv_hrtime());
 }
 
+/* A mail_judge. */
+static int on_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why)
+{
+	static char complaint[JUDGES_WHY];
+	struct job_collector *collector = argument;
+	int err = judges_hear(&collector->judges, name, life, now_ns, complaint);
+
+	*why = complaint;
+	return err;
+}
+
+/* A merged_emit. */
+static void on_change(void *argument, const json_t *finding)
+{
+	struct job_collector *collector = argument;
+
+	held_put(&collector->held, finding);
+}
+
+/* A held_emit. */
+static void on_told(void *argument, const json_t *finding, bool known)
+{
+	struct job_collector *collector = argument;
+
+	if (known)
+		outlet_put_known(&collector->outlet, finding);
+	else
+		outlet_put_json(&collector->outlet, finding);
+}
+
+/* A held_is_told. */
+static bool is_told(void *argument, const char *id)
+{
+	struct job_collector *collector = argument;
+
+	return judges_take_told(&collector->judges, id);
+}
+
 /* Without it the findings are told all the same. */
 static void open_socket(struct job_collector *collector)
 {
@@ -137,8 +180,18 @@ static void on_ask(void *argument, const char *host, const void *bytes, size_t l
 	struct job_collector *collector = argument;
 	char subject[SUBJECT_SIZE];
 
+	if (!collector->judges.active)
+		return; /* the active judge asks, and we hear the answer, too */
 	subject_write(subject, SUBJECT_ASKS, collector->identity.job, host);
 	link_send(collector->link, subject, bytes, length);
+}
+
+static void say_strangers(struct job_collector *collector)
+{
+	char line[JOB_HALF_NEWS];
+
+	while (job_half_news(collector->half, line))
+		foreign_line(stderr, "%s: %s", who, line);
 }
 
 static void read_letters(struct job_collector *collector, uint64_t now_ns)
@@ -164,9 +217,45 @@ static void note_deafness(struct job_collector *collector, uint64_t now_ns)
 	if (held_up || !state.connected || state.connections != collector->connections) {
 		job_half_deaf(collector->half, now_ns);
 		mail_deaf(&collector->mail, now_ns);
+		judges_listen(&collector->judges, now_ns);
 	}
 	collector->connections = state.connections;
 	collector->ticked_ns = now_ns;
+}
+
+static void say_life(struct job_collector *collector, bool last, uint64_t now_ns)
+{
+	struct judges *judges = &collector->judges;
+	char *line = judges_life(judges, held_open(&collector->held, JUDGES_OPEN), last, now_ns), subject[SUBJECT_SIZE];
+	struct link_state state;
+
+	link_see(collector->link, &state);
+	subject_write(subject, SUBJECT_JUDGES, collector->identity.job, judges->name);
+	if (line && state.connected) /* of the past it is of no use to anybody */
+		link_send(collector->link, subject, line, strlen(line));
+	free(line);
+}
+
+/* Whether we tell what we find, or another judge does. */
+static void take_turns(struct job_collector *collector, uint64_t now_ns)
+{
+	struct judges *judges = &collector->judges;
+	bool changed = judges_tick(judges, now_ns);
+	const struct judge *before = judges_before(judges, now_ns);
+
+	if (before && !collector->stands_by)
+		foreign_line(stderr, "%s: another judge of this job is active, %s: this one stands by, and tells what it finds when that one is not heard for %d s",
+			     who, before->name, JUDGES_SILENT_MS / 1000);
+	else if (changed && judges->active && collector->stands_by)
+		foreign_line(stderr, "%s: no other judge of this job is heard any more: this one is active now", who);
+	collector->stands_by = before || (collector->stands_by && !judges->active);
+	if (changed) {
+		judges->next_life_ns = 0;
+		held_set(&collector->held, !judges->active);
+	}
+	if (changed && judges->active && !collector->socket)
+		open_socket(collector);
+	say_life(collector, false, now_ns);
 }
 
 static void end_when_idle(struct job_collector *collector, uint64_t now_ns)
@@ -191,9 +280,11 @@ static void on_tick(uv_timer_t *timer)
 	say_news(collector);
 	note_deafness(collector, now_ns);
 	read_letters(collector, now_ns);
+	take_turns(collector, now_ns);
 	mail_tick(&collector->mail, now_ns);
 	job_half_tick(collector->half, now_ns);
 	job_half_ask_why(collector->half, now_ns, on_ask, collector);
+	say_strangers(collector);
 	outlet_tick(&collector->outlet);
 	if (collector->socket)
 		answers_tick(&collector->answers, collector->socket, now_ns);
@@ -232,9 +323,13 @@ static int open_all(struct job_collector *collector)
 		.trouble = stderr,
 		.reports = options->quiet ? NULL : stderr,
 		.batch = on_batch,
+		.judge = on_judge,
 		.argument = collector,
-		.merged = { .emit = outlet_put_json, .argument = &collector->outlet },
+		.merged = { .emit = on_change, .argument = collector },
 	};
+	collector->held = (struct held){ .emit = on_told, .is_told = is_told, .argument = collector, .holds = true };
+	collector->judges.started_ms = clock_realtime_ns() / 1000000;
+	snprintf(collector->judges.name, sizeof(collector->judges.name), "%.48s" JUDGES_MARK "%d", collector->identity.host, (int)getpid());
 	collector->half = job_half_new(collector->identity.job, on_finding, collector);
 	if (collector->half)
 		job_half_keep_course(collector->half);
@@ -282,6 +377,17 @@ static void say_summary(struct job_collector *collector)
 		     (unsigned long long)mail->complaints.count, (unsigned long long)state.lost_receiving);
 }
 
+/* Where nobody else tells what was found, we do, however short a time we have listened. */
+static void take_leave(struct job_collector *collector)
+{
+	uint64_t now_ns = uv_hrtime();
+
+	if (!judges_before(&collector->judges, now_ns))
+		held_set(&collector->held, false);
+	outlet_tick(&collector->outlet);
+	say_life(collector, true, now_ns);
+}
+
 static void close_handle(uv_handle_t *handle, void *argument)
 {
 	(void)argument;
@@ -326,11 +432,14 @@ enum collector_status job_collector_run(const struct job_collector_options *opti
 		uv_run(&collector.loop, UV_RUN_DEFAULT);
 		uv_timer_stop(&collector.timer);
 		on_tick(&collector.timer);
+		take_leave(&collector);
 		command_sink_finish(collector.outlet.command, COMMANDS_MS);
 		say_summary(&collector);
 	}
 	job_half_free(collector.half);
 	mail_free(&collector.mail);
+	held_free(&collector.held);
+	judges_free(&collector.judges);
 	outlet_close(&collector.outlet);
 	socket_close(collector.socket);
 	bool stuck = !link_close(collector.link, CLOSE_MS);

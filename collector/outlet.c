@@ -55,19 +55,19 @@ static void announce(struct outlet *outlet, const char *line)
 	json_decref(finding);
 }
 
-static void hand_out(struct outlet *outlet, const struct rw_finding *finding, const char *line)
+static void hand_out(struct outlet *outlet, const struct rw_finding *finding, const char *line, bool known)
 {
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
 	publisher_finding(outlet->publisher, line);
 	evidence_sink_put(outlet->evidence, line);
-	if (board_tell(&outlet->board, finding))
+	if (board_tell(&outlet->board, finding) && !known)
 		command_sink_put(outlet->command, line);
 	announce(outlet, line); /* a notice may have been more before: its end is told */
 }
 
 /* Takes the line. */
-static void put_line(struct outlet *outlet, const struct rw_finding *finding, char *line)
+static void put_line(struct outlet *outlet, const struct rw_finding *finding, char *line, bool known)
 {
 	if (!line || board_put(&outlet->board, finding, line)) {
 		foreign_line(stderr, "rankwatch collect: no memory for finding %s", finding->id);
@@ -75,22 +75,32 @@ static void put_line(struct outlet *outlet, const struct rw_finding *finding, ch
 		return;
 	}
 	if (!outlet->mute)
-		hand_out(outlet, finding, line);
+		hand_out(outlet, finding, line, known);
 	free(line);
 }
 
 void outlet_put(void *argument, const struct rw_finding *finding)
 {
-	put_line(argument, finding, finding_to_line(finding, clock_realtime_offset_ns()));
+	put_line(argument, finding, finding_to_line(finding, clock_realtime_offset_ns()), false);
 }
 
-void outlet_put_json(void *argument, const json_t *finding)
+static void put_json(struct outlet *outlet, const json_t *finding, bool known)
 {
 	char why[FINDING_HEAD_WHY];
 	struct rw_finding head;
 
 	if (finding_head_read(finding, &head, why) == 0)
-		put_line(argument, &head, json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12)));
+		put_line(outlet, &head, json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12)), known);
+}
+
+void outlet_put_json(void *argument, const json_t *finding)
+{
+	put_json(argument, finding, false);
+}
+
+void outlet_put_known(void *argument, const json_t *finding)
+{
+	put_json(argument, finding, true);
 }
 
 void outlet_tell_open(const struct outlet *outlet, struct socket_client *client)

@@ -33,6 +33,8 @@ struct outlet {
 int outlet_open(struct outlet *outlet, const char *path, bool quiet);
 void outlet_tick(struct outlet *outlet);                         /* with each turn of the loop */
 void outlet_put(void *outlet, const struct rw_finding *finding); /* an analysis_emit */
+/* So, of a finding of which whoever hears only of news has been told by somebody else: no command is run for it. */
+void outlet_put_known(void *outlet, const json_t *finding);
 /* A finding that another collector has made, as JSON: of what finding_head_read() accepts. */
 void outlet_put_json(void *outlet, const json_t *finding);
 void outlet_tell_open(const struct outlet *outlet, struct socket_client *client);

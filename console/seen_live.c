@@ -171,19 +171,28 @@ unsigned seen_live_merge(json_t *findings, const struct kept_findings *kept, con
 	return wrong;
 }
 
-static void gather_communicators(json_t *communicators, const struct replay_process *process)
+static void add_communicator(json_t *communicators, uint64_t number)
 {
-	struct rw_communicator *entries;
-	uint32_t count;
 	char id[24];
 
+	snprintf(id, sizeof(id), "0x%" PRIx64, number);
+	json_object_set_new(communicators, id, json_null());
+}
+
+/* And the one that is being made. */
+static void gather_communicators(json_t *communicators, const struct replay_process *process)
+{
+	const struct rw_init *init = &replay_header(process)->init;
+	struct rw_communicator *entries;
+	uint32_t count;
+
 	box_communicators(feed_reader(process->feed), &entries, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		snprintf(id, sizeof(id), "0x%" PRIx64, entries[i].id);
+	for (uint32_t i = 0; i < count; i++)
 		if (entries[i].created_ns)
-			json_object_set_new(communicators, id, json_null());
-	}
+			add_communicator(communicators, entries[i].id);
 	free(entries);
+	if (init->since_ns)
+		add_communicator(communicators, init->id);
 }
 
 static void gather_process(struct seen_live_run *run, const struct replay *replay, const struct replay_process *process)

@@ -65,10 +65,21 @@ static void take_kind_of_lateness(json_t *finding, const json_t *from)
 	json_object_set_new(finding, "late", copy);
 }
 
+/* How a rank is gone is what its text says: one that was stopped, and killed as it stood, was stopped. */
+static bool text_rests_on_cause(const json_t *finding, const json_t *from)
+{
+	const json_t *here = json_object_get(finding, "cause"), *there = json_object_get(from, "cause");
+
+	return value_is(finding, "kind", "gone") && value_text(from, "text") &&
+	       !json_equal(json_object_get(here, "class"), json_object_get(there, "class"));
+}
+
 void best_cause_take(json_t *finding, const json_t *from)
 {
 	static const char *const keys[] = { "cause", "level", "confidence", "evidence", "missing", "lost", "advice" };
 
+	if (text_rests_on_cause(finding, from))
+		take(finding, from, "text");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		take(finding, from, keys[i]);
 	take_kind_of_lateness(finding, from);

@@ -53,7 +53,7 @@ static void ask_unknown(struct asks *asks, const struct world *world, const stru
 		ask_host(asks, world, after, message, ask, argument);
 	for (uint32_t i = 0; i < world->host_count && asked < ASKS_MAX; i++) {
 		const struct world_host *host = &world->hosts[i];
-		if (host->ranks || host->ended || world_is_silent(host, now_ns))
+		if (host->ranks || host->ended || world_is_silent(host, now_ns) || world_is_stranger(host, now_ns))
 			continue;
 		ask_host(asks, world, host, message, ask, argument);
 		asked++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/job/job_half.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "analysis/job/order.h"
 #include "analysis/job/row_lanes.h"
 #include "analysis/job/stand.h"
+#include "analysis/job/strangers.h"
 #include "analysis/job/world.h"
 
 struct job_half {
@@ -29,6 +31,7 @@ struct job_half {
 	struct stand stand;
 	struct births births;
 	struct asks asks;
+	struct strangers strangers;
 	struct findings findings;
 	struct job nobody; /* findings look for ends of processes in a job: of many hosts nobody has one */
 	uint64_t now_ns;
@@ -50,20 +53,33 @@ struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argume
 	return half;
 }
 
+static void begin(struct job_half *half, uint16_t generation, uint64_t now_ns)
+{
+	findings_close_all(&half->findings, half->now_ns);
+	half->stand = (struct stand){ 0 };
+	half->births = (struct births){ 0 };
+	lanes_forget(&half->lanes, &half->world);
+	row_lanes_forget(&half->rows, &half->world);
+	world_begin(&half->world, generation, now_ns);
+}
+
 /* Before anything of it is taken: what a later start of the job tells is not of the same ranks. */
-static void begin_later(struct job_half *half, const struct rw_batch *header, const void *bytes)
+static void begin_later(struct job_half *half, const struct rw_batch *header, const void *bytes, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < header->count; i++) {
 		struct rw_message message;
-		if (!batch_message(bytes, i, &message) || !world_is_later(&half->world, message.generation))
-			continue;
-		findings_close_all(&half->findings, half->now_ns);
-		half->stand = (struct stand){ 0 };
-		half->births = (struct births){ 0 };
-		lanes_forget(&half->lanes, &half->world);
-		row_lanes_forget(&half->rows, &half->world);
-		world_begin(&half->world, message.generation);
+		if (batch_message(bytes, i, &message) && world_is_later(&half->world, message.generation))
+			begin(half, message.generation, now_ns);
 	}
+}
+
+/* Of what was taken from a host of another job before that was known, nothing must stay. */
+static void leave_strangers(struct job_half *half, const struct rw_batch *header, const void *bytes, uint64_t now_ns)
+{
+	uint32_t host = world_known_host(&half->world, header);
+
+	if (host != WORLD_NONE && half->world.begun && strangers_note(&half->strangers, &half->world, host, header, bytes, now_ns))
+		begin(half, half->world.generation, now_ns);
 }
 
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why)
@@ -78,7 +94,8 @@ int job_half_take(struct job_half *half, const void *bytes, size_t length, uint6
 	}
 	if (!err) {
 		hearing_note(&half->world, now_ns);
-		begin_later(half, &header, bytes);
+		leave_strangers(half, &header, bytes, now_ns);
+		begin_later(half, &header, bytes, now_ns);
 		err = world_take(&half->world, &header, bytes, now_ns);
 	}
 	half->world.bad += refused != NULL;
@@ -132,6 +149,13 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument)
 {
 	asks_tick(&half->asks, &half->world, now_ns, ask, argument);
+}
+
+static_assert((int)JOB_HALF_NEWS == (int)STRANGERS_LINE, "one is the other");
+
+bool job_half_news(struct job_half *half, char line[JOB_HALF_NEWS])
+{
+	return strangers_say(&half->strangers, &half->world, half->now_ns, line);
 }
 
 void job_half_keep_course(struct job_half *half)

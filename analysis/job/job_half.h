@@ -9,6 +9,7 @@
 #ifndef ANALYSIS_JOB_JOB_HALF_H
 #define ANALYSIS_JOB_JOB_HALF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@
 
 struct job_half;
 struct job_view;
+
+enum { JOB_HALF_NEWS = 640 };
 
 struct job_half_summary {
 	uint32_t hosts, silent_hosts; /* hosts that have sent; of them: hosts that have stopped sending and did not end regularly */
@@ -47,6 +50,9 @@ void job_half_tick(struct job_half *half, uint64_t now_ns);
 typedef void job_half_ask(void *argument, const char *host, const void *bytes, size_t length);
 /* Asks hosts why their ranks are late or missing. Call it after each job_half_tick(). While no rank is, it sends nothing. */
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
+/* The next sentence that people should read about who is judged, without a full stop; not escaped. False: there is none. Call it after each
+ * job_half_tick(). */
+bool job_half_news(struct job_half *half, char line[JOB_HALF_NEWS]);
 /* Emits each open finding again as RW_FINDING_OPEN. */
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
 /* From now on it keeps how the ranks spent their time, second by second, for display. */

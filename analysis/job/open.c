@@ -40,6 +40,16 @@ void open_tell(struct open *open, struct findings *findings, struct record *reco
 	findings_tell(findings, record, now_ns);
 }
 
+void open_close(struct open *open, struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns)
+{
+	uint32_t at = find(open, kind, subject);
+
+	if (at == open->count)
+		return;
+	open->list[at] = open->list[--open->count];
+	findings_close(findings, kind, subject, now_ns);
+}
+
 void open_hold(struct open *open, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < open->count; i++)

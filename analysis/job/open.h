@@ -24,6 +24,8 @@ bool open_has(const struct open *open, enum rw_kind kind, uint32_t subject);
 bool open_has_critical(const struct open *open);
 /* Takes ownership of the record: opens its finding, or finds it again. One more than OPEN_MAX is not told. */
 void open_tell(struct open *open, struct findings *findings, struct record *record, uint64_t now_ns);
+/* Closes this one, where it is open. */
+void open_close(struct open *open, struct findings *findings, enum rw_kind kind, uint32_t subject, uint64_t now_ns);
 /* Nobody can be heard who would tell again what is open: it is not over. */
 void open_hold(struct open *open, uint64_t now_ns);
 /* Closes what is not so any more. */

@@ -7,6 +7,7 @@
 
 #include "analysis/call_order.h"
 #include "analysis/job/circles.h"
+#include "analysis/job/silence.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 #include "analysis/sorting.h"
@@ -190,15 +191,21 @@ static void tell_gone(struct look *look, const struct root *root)
 	tell(look, record);
 }
 
-static uint64_t after_ns(const struct world_comm *comm)
+/* After three cuts of this length, as far as that is known. */
+static uint64_t after_cuts_ns(uint32_t period_ms)
 {
-	uint64_t cuts_ns = 3 * (uint64_t)comm->period_ms * 1000000;
+	uint64_t cuts_ns = 3 * (uint64_t)period_ms * 1000000;
 
 	if (!cuts_ns)
 		return STAND_UNKNOWN_NS;
 	if (cuts_ns > STAND_AFTER_MAX_NS)
 		return STAND_AFTER_MAX_NS;
 	return cuts_ns > STAND_AFTER_NS ? cuts_ns : STAND_AFTER_NS;
+}
+
+static uint64_t after_ns(const struct world_comm *comm)
+{
+	return after_cuts_ns(comm->period_ms);
 }
 
 static uint64_t limit_of(const struct rw_finding *finding)
@@ -247,41 +254,89 @@ static void tell_hang(struct look *look, const struct root *root)
 	tell(look, record);
 }
 
-/* All that is missing of one host that sends nothing any more: which of its ranks it is, and whether only the collector is lost, nobody
- * knows. */
-static void tell_lost(struct look *look, uint32_t at)
+/* About all that is missing of one host that sends nothing any more: which of its ranks it is nobody knows. */
+static struct record *make_lost(struct look *look, enum rw_kind kind, uint32_t at)
 {
 	const struct root *first = &look->roots[at];
 	uint32_t host = look->world->ranks[first->rank].host, count = 0;
-	const struct world_host *lost = &look->world->hosts[host];
 	uint32_t *ranks = calloc(look->root_count, sizeof(*ranks));
-	char what[64];
 
 	for (uint32_t i = at; ranks && i < look->root_count; i++)
 		if (look->world->ranks[look->roots[i].rank].host == host)
 			ranks[count++] = look->roots[i].rank;
-	struct record *record = ranks && waited_ns(look, first->place) >= STAND_GONE_NS
-				    ? make(look, RW_KIND_GONE, RW_SCOPE_HOST, ranks, count, first->place)
-				    : NULL;
-	if (record) {
-		record->subject = TOLD_HOST | host;
-		record->finding.severity = RW_CRITICAL;
-		record->finding.confidence = RW_LIKELY;
-		snprintf(what, sizeof(what), "has sent nothing for %.0f s", (double)(look->now_ns - lost->heard_ns) / 1e9);
-		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: the host or its collector is lost");
-		record_add_evidence(record, "messages", (double)(look->now_ns - lost->heard_ns) / 1e6, "the host sends nothing");
-		record_add_missing(record, "whether the host is down, or only its collector, and a rank there stands still: check the host itself");
-		char ranks_text[128], operation[128], waiting[128];
-		told_comm_name(operation, sizeof(operation), first->place->comm);
-		snprintf(record->text, sizeof(record->text), "host %s (%s) %s: %s %s for it in %s #%llu on %s", lost->name,
-			 naming_ranks(ranks_text, sizeof(ranks_text), record->finding.ranks, count), what,
-			 naming_ranks(waiting, sizeof(waiting), record->finding.late.waiting, record->finding.late.waiting_count),
-			 record->finding.late.waiting_count == 1 ? "waits" : "wait",
-			 naming_function(record->finding.operation.function),
-			 (unsigned long long)record->finding.operation.sequence, operation);
-		tell(look, record);
-	}
+	struct record *record = ranks ? make(look, kind, RW_SCOPE_HOST, ranks, count, first->place) : NULL;
 	free(ranks);
+	if (!record)
+		return NULL;
+	record->subject = TOLD_HOST | host;
+	record->finding.severity = RW_CRITICAL;
+	record->finding.confidence = RW_LIKELY;
+	record_add_evidence(record, "messages", (double)(look->now_ns - look->world->hosts[host].heard_ns) / 1e6, "the host sends nothing");
+	return record;
+}
+
+static void write_lost(const struct look *look, struct record *record, const char *before, const struct job_place *place)
+{
+	const struct world_host *lost = &look->world->hosts[record->subject & ~TOLD_HOST];
+	const struct rw_finding *finding = &record->finding;
+	char ranks[128], operation[128], waiting[128];
+
+	told_comm_name(operation, sizeof(operation), place->comm);
+	snprintf(record->text, sizeof(record->text), "host %s (%s) has sent nothing for %.0f s%s: %s %s for it in %s #%llu on %s", lost->name,
+		 naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count), (double)(look->now_ns - lost->heard_ns) / 1e9, before,
+		 naming_ranks(waiting, sizeof(waiting), finding->late.waiting, finding->late.waiting_count),
+		 finding->late.waiting_count == 1 ? "waits" : "wait", naming_function(finding->operation.function),
+		 (unsigned long long)finding->operation.sequence, operation);
+}
+
+/* For so long others may wait for the host's ranks while all is well: by the longest cuts of all communicators of the missing one. */
+static uint64_t after_of_rank_ns(const struct world *world, const struct world_rank *rank)
+{
+	uint32_t longest_ms = 0;
+
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		uint32_t period_ms = world_joined(world, rank, i)->period_ms;
+		longest_ms = period_ms > longest_ms ? period_ms : longest_ms;
+	}
+	return after_cuts_ns(longest_ms);
+}
+
+static void tell_lost(struct look *look, uint32_t at)
+{
+	const struct job_place *place = look->roots[at].place;
+	bool due = waited_ns(look, place) >= after_of_rank_ns(look->world, &look->world->ranks[look->roots[at].rank]);
+	struct record *record = due ? make_lost(look, RW_KIND_GONE, at) : NULL;
+
+	if (!record)
+		return;
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: the host or its collector is lost");
+	record_add_missing(record, "whether the host is down, or only its collector, and a rank there stands still: check the host itself");
+	write_lost(look, record, "", place);
+	tell(look, record);
+}
+
+/* Its ranks have gone on without a word of it before: that it sends nothing is no reason for the others to wait. */
+static void tell_unheard(struct look *look, uint32_t at)
+{
+	const struct job_place *place = look->roots[at].place;
+	uint32_t host = look->world->ranks[look->roots[at].rank].host;
+
+	for (uint32_t i = 0; i < look->root_count; i++)
+		if (!is_silent(look->world, look->roots[i].rank, look->now_ns))
+			return; /* it may be this one */
+	if (waited_ns(look, place) < STAND_UNKNOWN_NS || place->missing > place->waiters || is_consequence(look->stand, RW_KIND_HANG, TOLD_HOST | host))
+		return;
+	struct record *record = make_lost(look, RW_KIND_HANG, at);
+	if (!record)
+		return;
+	if (waited_ns(look, place) < limit_of(&record->finding))
+		record->finding.severity = RW_NOTICE;
+	if (place->unknown || place->missing > record->finding.rank_count)
+		record->finding.confidence = RW_INCONCLUSIVE;
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector is lost");
+	record_add_missing(record, "what the ranks of this host do: no collector there tells it");
+	write_lost(look, record, ", and its ranks have gone on without a collector", place);
+	tell(look, record);
 }
 
 static int by_rank(const void *left, const void *right)
@@ -316,7 +371,9 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 		bool first = true;
 		for (uint32_t i = 0; i < at; i++)
 			first &= look->world->ranks[look->roots[i].rank].host != rank->host;
-		if (first && !is_consequence(look->stand, RW_KIND_GONE, TOLD_HOST | rank->host))
+		if (first && look->world->hosts[rank->host].refuted)
+			tell_unheard(look, at);
+		else if (first && !is_consequence(look->stand, RW_KIND_GONE, TOLD_HOST | rank->host))
 			tell_lost(look, at);
 		return;
 	}
@@ -452,28 +509,12 @@ static void tell_desync(struct look *look, const struct job_place *place)
 	free(ranks);
 }
 
-/* The ranks of a host that sends nothing go on, as others see: its collector is lost. */
-static bool goes_on(const struct world *world, uint32_t host)
-{
-	uint64_t heard_ns = world_silent_since(&world->hosts[host]);
-
-	for (uint32_t i = 0; i < world->comm_count; i++) {
-		const struct world_comm *comm = world->comms[i];
-		if (comm->cut_ns < heard_ns + STAND_BLIND_NS / 2)
-			continue;
-		for (uint32_t k = 0; k < comm->member_count; k++)
-			if (world->ranks[comm->members[k].rank].host == host && !comm->members[k].left)
-				return true;
-	}
-	return false;
-}
-
 static void tell_blind(struct look *look, uint32_t host)
 {
 	const struct world_host *silent = &look->world->hosts[host];
 	uint32_t count = 0;
 
-	if (silent->ended || world_is_awaited(silent, look->now_ns) || look->now_ns < world_silent_since(silent) + STAND_BLIND_NS || !silent->ranks || !goes_on(look->world, host))
+	if (silent->ended || world_is_awaited(silent, look->now_ns) || look->now_ns < world_silent_since(silent) + STAND_BLIND_NS || !silent->ranks || !silence_went_on(look->world, host))
 		return;
 	for (uint32_t i = 0; i < look->world->rank_room; i++)
 		if (look->world->ranks[i].host == host)
@@ -486,7 +527,7 @@ static void tell_blind(struct look *look, uint32_t host)
 	record->finding.confidence = RW_CERTAIN;
 	record->finding.first_seen_ns = silent->heard_ns;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector has ended, or is cut off");
-	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, but its ranks go on: its collector is lost",
+	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, but its ranks went on: its collector is lost",
 		 silent->name);
 	tell(look, record);
 }
@@ -510,6 +551,7 @@ static bool tell_circle(struct look *look)
 
 static void judge(struct look *look)
 {
+	silence_refute(look->world, &look->stand->open, look->findings, look->now_ns);
 	find_places(look);
 	find_roots(look);
 	qsort(look->roots, look->root_count, sizeof(*look->roots), by_rank);

@@ -89,6 +89,11 @@ bool world_is_awaited(const struct world_host *host, uint64_t now_ns)
 	return host->excused_ns && !host->ended && !world_is_silent(host, now_ns);
 }
 
+bool world_is_stranger(const struct world_host *host, uint64_t now_ns)
+{
+	return host->stranger_ns && now_ns < host->stranger_ns + WORLD_STRANGER_NS;
+}
+
 uint64_t world_silent_since(const struct world_host *host)
 {
 	return host->excused_ns ? host->excused_ns : host->heard_ns;
@@ -192,13 +197,18 @@ static bool grow_host_slots(struct world *world)
 	return true;
 }
 
+uint32_t world_known_host(const struct world *world, const struct rw_batch *header)
+{
+	return world->host_slot_count ? world->host_slots[host_slot(world, header->host)] - 1 : WORLD_NONE;
+}
+
 /* A host whose machine was started anew is the same host, with another sender. */
 static uint32_t find_host(struct world *world, const struct rw_batch *header)
 {
-	uint32_t known = world->host_slot_count ? world->host_slots[host_slot(world, header->host)] : 0;
+	uint32_t known = world_known_host(world, header);
 
-	if (known)
-		return known - 1;
+	if (known != WORLD_NONE)
+		return known;
 	if (world->host_count == WORLD_HOSTS || !grow_host_slots(world))
 		return WORLD_NONE;
 	struct world_host *hosts = grow(world->hosts, world->host_count, &world->host_room, sizeof(*hosts));
@@ -216,11 +226,11 @@ static void note_pause(struct world_host *host, uint64_t now_ns)
 {
 	uint64_t pause_ns = host->heard_ns && now_ns > host->heard_ns ? now_ns - host->heard_ns : 0;
 
-	if (host->excused_ns) { /* it was not the host that paused */
-		pause_ns = 0;
+	if (host->excused_ns || pause_ns >= WORLD_SILENT_NS)
 		host->back_ns = now_ns;
-		host->excused_ns = 0;
-	}
+	if (host->excused_ns) /* it was not the host that paused */
+		pause_ns = 0;
+	host->excused_ns = 0;
 	host->pause_ns -= host->pause_ns / 256;
 	if (pause_ns > host->pause_ns)
 		host->pause_ns = pause_ns;
@@ -251,14 +261,21 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 	struct world_host *host = &world->hosts[i];
 
 	if (header->start != host->start) {
-		if (header->start == host->former)
+		if (header->start == host->former) {
+			bool is_twin = !host->twin && now_ns >= host->sender_ns + WORLD_TWIN_NS && !host->ended;
+			host->twin |= is_twin;
+			world->twins += is_twin;
 			return false;
+		}
 		host->former = host->start;
 		host->start = header->start;
+		host->restarted |= memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
 		memcpy(host->boot, header->boot, sizeof(host->boot));
 		host->epoch++;
 		host->next = host->taken = host->came = host->unsent = 0;
-		host->ended = false;
+		host->ended = host->kin = false;
+		host->contradicts_ns = host->stranger_ns = 0;
+		host->sender_ns = now_ns;
 	}
 	bool newest = header->number >= host->next;
 	host->taken += note_number(host, header->number);
@@ -387,6 +404,13 @@ static bool grow_slots(struct world *world)
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		slots[slot_of(world, world->comms[i]->id)] = i + 1;
 	return true;
+}
+
+const struct world_comm *world_comm(const struct world *world, uint64_t id)
+{
+	uint32_t index = world->slot_count ? world->slots[slot_of(world, id)] : 0;
+
+	return index ? world->comms[index - 1] : NULL;
 }
 
 static struct world_comm *find_comm(struct world *world, uint64_t id)
@@ -559,6 +583,14 @@ static void note_period(struct world_comm *comm, const struct world_member *memb
 	comm->period_ms = us < 1000 ? 1 : us / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(us / 1000);
 }
 
+/* Whether it has waited for the way to be free. */
+static bool is_of_queue(const struct taking *taking)
+{
+	uint64_t back_ns = taking->world->hosts[taking->host].back_ns;
+
+	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS;
+}
+
 static bool take_cut(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message *message = taking->message;
@@ -585,6 +617,8 @@ static bool take_cut(struct taking *taking, struct world_rank *rank)
 		.function = message->function,
 	};
 	member->cut_ns = comm->cut_ns = taking->now_ns;
+	if (!is_of_queue(taking))
+		comm->fresh_cut_ns = taking->now_ns;
 	mark_of(comm, message->function, told->sequence, taking->now_ns)->members++;
 	note_period(comm, member, cut);
 	if (taking->world->course)
@@ -970,12 +1004,12 @@ static bool is_of_the_present(uint8_t type)
 	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT || type == RW_MESSAGE_ABSENT;
 }
 
-/* Of a queue of batches that has waited for the way to be free. */
+/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against what others say of now. */
 static bool is_stale(const struct taking *taking)
 {
-	uint64_t back_ns = taking->world->hosts[taking->host].back_ns;
+	uint64_t excused_ns = taking->world->excused_ns;
 
-	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS && is_of_the_present(taking->message->type);
+	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) && is_of_the_present(taking->message->type);
 }
 
 static bool take_message(struct taking *taking)
@@ -1010,7 +1044,7 @@ int world_take(struct world *world, const struct rw_batch *header, const void *b
 	if (host == WORLD_NONE)
 		return -ENOMEM;
 	world->batches++;
-	if (!note_batch(world, host, header, now_ns)) {
+	if (!note_batch(world, host, header, now_ns) || world_is_stranger(&world->hosts[host], now_ns)) {
 		world->ignored += header->count;
 		return 0;
 	}
@@ -1061,12 +1095,13 @@ static void forget(struct world *world)
 	world->changes++;
 }
 
-void world_begin(struct world *world, uint16_t generation)
+void world_begin(struct world *world, uint16_t generation, uint64_t now_ns)
 {
 	forget(world);
 	if (world->course)
 		course_begin(world->course);
 	world->begun = true;
+	world->begun_ns = now_ns;
 	world->generation = generation;
 }
 

@@ -21,8 +21,12 @@
 #define WORLD_SILENT_CHANCE 1e-5
 #define WORLD_SILENT_NS 6000000000u
 #define WORLD_SILENT_MAX_NS 30000000000u
-/* What a host says of the present when it is heard again was true while it could not be: a queue of batches comes at once. */
+/* What a host says when it is heard again was true while it could not be: a queue of batches comes at once. */
 #define WORLD_BACK_NS 1000000000u
+/* Longer than from one RANK of a host to the next. */
+#define WORLD_STRANGER_NS 40000000000u
+/* A former sender of a host that still sends so long after the next one has begun has not been replaced by it. */
+#define WORLD_TWIN_NS 10000000000u
 
 /* Bounds; messages beyond them are ignored, and counted. */
 enum {
@@ -50,10 +54,17 @@ struct world_host {
 	uint64_t unsent;
 	uint64_t heard_ns;
 	uint64_t excused_ns;    /* until when the reader could not hear it (analysis/job/hearing.h); 0: it was heard since */
-	uint64_t back_ns;       /* when it was last heard again after the reader could not hear it; 0: never */
+	uint64_t back_ns;       /* when it was last heard again after it was silent, or the reader could not hear it; 0: never */
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */
 	bool ended;             /* it has ended regularly */
+	bool restarted;         /* the machine was started anew since it was first heard */
+	bool refuted;           /* it was silent, and its ranks went on: silence alone says nothing more (analysis/job/silence.h) */
 	uint32_t ranks;
+	/* analysis/job/strangers.h: whether it was in a communicator with a judged host; since when, and when last, it contradicted these; 0: never. */
+	bool kin;
+	uint64_t contradicts_ns, stranger_ns;
+	uint64_t sender_ns;     /* when its present sender was first heard */
+	bool twin, twin_said;   /* two senders of it send at once; that was said */
 };
 
 struct world_flight {
@@ -184,7 +195,8 @@ struct world_comm {
 	uint32_t member_count, member_room, hosts; /* hosts: number of hosts of its members */
 	uint32_t standing; /* number of members that have reported flights */
 	uint32_t period_ms; /* recent time from one cut to the next; 0 not known */
-	uint64_t cut_ns;   /* when the latest cut came */
+	uint64_t cut_ns;   /* when the latest cut came … */
+	uint64_t fresh_cut_ns; /* … and the latest one that had not waited in a queue */
 	struct world_mark marks[WORLD_MARKS];
 	struct world_place places[WORLD_PLACES];
 	uint32_t ordered;   /* number of members that have reported their order … */
@@ -284,6 +296,8 @@ struct world {
 	uint64_t batches, messages, bad, ignored;
 	uint64_t heard_ns;   /* when anybody was last heard; 0: never */
 	uint64_t excused_ns; /* when hosts were last excused (analysis/job/hearing.h); 0: never */
+	uint64_t begun_ns;   /* when its generation began */
+	uint32_t twins;      /* hosts with two senders of which that was not said yet */
 	struct course *course; /* gets each cut; NULL: the course is not kept */
 };
 
@@ -292,7 +306,7 @@ int world_take(struct world *world, const struct rw_batch *header, const void *b
 /* Whether this generation is a later start of the job than that which the world has. */
 bool world_is_later(const struct world *world, uint16_t generation);
 /* Begins a generation of the job: everything but the hosts is forgotten. */
-void world_begin(struct world *world, uint16_t generation);
+void world_begin(struct world *world, uint16_t generation, uint64_t now_ns);
 void world_free(struct world *world);
 /* Memory that it uses. */
 size_t world_bytes(const struct world *world);
@@ -304,6 +318,12 @@ void world_want_absence(struct world *world, uint32_t rank, const struct world_b
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 /* Whether the reader could not hear the host, and that one has still time to be heard again: nothing of it is known now. */
 bool world_is_awaited(const struct world_host *host, uint64_t now_ns);
+/* Whether its messages are of another job of the same name (analysis/job/strangers.h): nothing of them is taken. */
+bool world_is_stranger(const struct world_host *host, uint64_t now_ns);
+/* The index of the host that the batch is of; WORLD_NONE: nothing was heard of it yet. */
+uint32_t world_known_host(const struct world *world, const struct rw_batch *header);
+/* The communicator with this id; NULL: not known. */
+const struct world_comm *world_comm(const struct world *world, uint64_t id);
 /* Since when nothing has come from it, as far as the reader could hear. */
 uint64_t world_silent_since(const struct world_host *host);
 /* Whether the rank's process was reported to have ended. */

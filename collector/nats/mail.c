@@ -85,6 +85,16 @@ static void take_batch(struct mail *mail, const char *host, const struct letter 
 		hosts_touch(&mail->hosts, host, now_ns);
 }
 
+static void take_judge(struct mail *mail, const char *name, const struct letter *letter, uint64_t now_ns)
+{
+	const char *why = "cannot be read";
+	json_t *life = parse(letter, MAIL_LIFE_MOST);
+
+	if (mail->judge && mail->judge(mail->argument, name, life, now_ns, &why))
+		complain(mail, "a judge's sign of life", name, why);
+	json_decref(life);
+}
+
 void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns)
 {
 	enum subject_topic topic;
@@ -103,6 +113,9 @@ void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns)
 		return;
 	case SUBJECT_MESSAGES:
 		take_batch(mail, host, letter, now_ns);
+		return;
+	case SUBJECT_JUDGES:
+		take_judge(mail, host, letter, now_ns);
 		return;
 	case SUBJECT_ASKS: /* ours, or another reader's */
 	case SUBJECT_DOCTOR:

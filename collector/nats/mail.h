@@ -25,11 +25,15 @@ enum {
 /* A batch of messages from a host. 0, or -errno with what is wrong in *why. */
 typedef int mail_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns, const char **why);
 
+/* A sign of life of a judge. 0, or -errno with what is wrong in *why. */
+typedef int mail_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why);
+
 struct mail {
 	/* Set by the owner: */
 	const char *who;         /* begins each sentence */
 	FILE *trouble, *reports; /* what nobody should miss, and hosts that come and go; reports NULL: not said */
 	mail_batch *batch;
+	mail_judge *judge; /* NULL: they do not matter */
 	void *argument;
 	/* */
 	struct merged merged; /* its emit is the owner's, too */

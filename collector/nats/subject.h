@@ -17,6 +17,7 @@ enum subject_topic {
 	SUBJECT_HOSTS,    /* that the node's collector lives, and what is open there */
 	SUBJECT_ASKS,     /* to the host: a batch of messages that ask why a rank of it is late */
 	SUBJECT_DOCTOR,   /* `rankwatch doctor` tries whether it may; nobody else reads it */
+	SUBJECT_JUDGES,   /* that a judge of the job lives; the host is its name */
 	SUBJECT_TOPICS,
 };
 

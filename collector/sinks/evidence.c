@@ -27,16 +27,17 @@ enum {
 struct entry {
 	json_int_t number;
 	json_t *finding;
-	size_t size; /* bytes as a line; 0: not written yet */
+	size_t size;   /* bytes as a line; 0: not written yet */
+	uint64_t told; /* the higher, the later */
 	bool news;
 };
 
 struct evidence_sink {
 	char name[EVIDENCE_NAME];
-	struct entry *entries; /* the one that was told longest ago first */
+	struct entry *entries; /* in the order in which they were opened: who reads the file goes by that */
 	size_t count, room, bytes;
 	json_int_t last_number;
-	uint64_t created_ns, retry_ns;
+	uint64_t created_ns, retry_ns, told;
 	bool news, loaded, stale; /* stale: the file is to be made anew */
 	bool unsaved;             /* evidence_sink_news() has not told it */
 	bool quiet, said;
@@ -102,38 +103,36 @@ static struct entry *add_entry(struct evidence_sink *sink)
 		sink->entries = entries;
 		sink->room = room;
 	}
+	sink->entries[sink->count] = (struct entry){ .number = ++sink->last_number };
 	return &sink->entries[sink->count++];
 }
 
-/* The newest entry of this finding; sink->count: none. */
-static size_t find(const struct evidence_sink *sink, const json_t *finding)
+/* The newest entry of this finding; NULL: none. */
+static struct entry *find(const struct evidence_sink *sink, const json_t *finding)
 {
 	for (size_t i = sink->count; i > 0; i--)
 		if (goes_on(sink->entries[i - 1].finding, finding))
-			return i - 1;
-	return sink->count;
+			return &sink->entries[i - 1];
+	return NULL;
 }
 
 /* Takes the finding. */
 static void put(struct evidence_sink *sink, json_t *finding)
 {
-	size_t before = find(sink, finding);
-	json_int_t number = before < sink->count ? sink->entries[before].number : sink->last_number + 1;
+	struct entry *entry = find(sink, finding);
 
-	if (before < sink->count && best_cause_is_better(sink->entries[before].finding, finding))
-		best_cause_take(finding, sink->entries[before].finding);
-	if (before < sink->count)
-		remove_entry(sink, before);
-	struct entry *entry = add_entry(sink);
-
+	if (entry && best_cause_is_better(entry->finding, finding))
+		best_cause_take(finding, entry->finding);
+	if (!entry)
+		entry = add_entry(sink);
 	if (!entry) {
 		json_decref(finding);
 		return;
 	}
-	*entry = (struct entry){ .number = number, .finding = finding, .news = true };
-	if (number > sink->last_number)
-		sink->last_number = number;
-	sink->news = true;
+	json_decref(entry->finding);
+	entry->finding = finding;
+	entry->told = ++sink->told;
+	entry->news = sink->news = true;
 }
 
 void evidence_sink_put(struct evidence_sink *sink, const char *line)
@@ -194,12 +193,21 @@ static void load(struct evidence_sink *sink, const char *path, int directory)
 }
 
 /* What is open is needed most. */
+static bool is_needed_less(const struct entry *left, const struct entry *right)
+{
+	bool is_over = value_is(left->finding, "state", "closed");
+
+	return is_over != value_is(right->finding, "state", "closed") ? is_over : left->told < right->told;
+}
+
 static size_t least_needed(const struct evidence_sink *sink)
 {
-	for (size_t i = 0; i < sink->count; i++)
-		if (value_is(sink->entries[i].finding, "state", "closed"))
-			return i;
-	return 0;
+	size_t least = 0;
+
+	for (size_t i = 1; i < sink->count; i++)
+		if (is_needed_less(&sink->entries[i], &sink->entries[least]))
+			least = i;
+	return least;
 }
 
 /* What is too large for a record is left out. */

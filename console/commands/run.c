@@ -23,6 +23,7 @@
 #include "console/run/gloo.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
+#include "console/run/other_hosts.h"
 #include "console/run/post_mortem.h"
 #include "console/run/start_line.h"
 #include "console/run/supervisor.h"
@@ -71,6 +72,7 @@ struct run {
 	uint64_t earlier_ns;
 	uint64_t began_ns; /* before the job */
 	bool saving_said, on_finding_said, publishing_said, muted_said;
+	bool publishes;          /* the collector does, to whoever hears all hosts */
 	char watching[SIGHT_LINE]; /* as it was said last */
 	bool gloo;
 	uint64_t gloo_look_ns;
@@ -143,6 +145,34 @@ static void check_publishing(struct run *run, const json_t *hello)
 			"without --nats\n");
 }
 
+static const char *from_environment(void *argument, const char *name)
+{
+	(void)argument;
+	return getenv(name);
+}
+
+/* Of which nobody hears who is watched here. */
+static bool has_other_hosts(const struct run *run, struct other_hosts *hosts)
+{
+	return !run->publishes && other_hosts_find(hosts, run->options.command, from_environment, NULL);
+}
+
+static void say_other_hosts(const struct run *run)
+{
+	struct other_hosts hosts;
+
+	if (has_other_hosts(run, &hosts))
+		other_hosts_print(stderr, &hosts, terminal_break_width(STDERR_FILENO));
+}
+
+static void say_others_at_the_end(const struct run *run, const struct tidied *tidied, bool has_finding)
+{
+	struct other_hosts hosts;
+
+	if ((has_finding || job_exit_status(&run->job)) && has_other_hosts(run, &hosts))
+		farewell_print_others(stderr, run->summary, tidied);
+}
+
 /* What a collector that was started anew says again is no news. */
 static void print_watching(struct run *run, const json_t *sight)
 {
@@ -163,6 +193,8 @@ static void print_watching(struct run *run, const json_t *sight)
 	};
 
 	start_line_print(stderr, &start, sight, terminal_break_width(STDERR_FILENO));
+	if (is_first)
+		say_other_hosts(run);
 }
 
 /* Ranks may come before the collector knows that we are a launcher, and not the first one: that one says it. */
@@ -249,6 +281,7 @@ static void on_hello(struct run *run, const json_t *hello)
 	check_saving(run, hello);
 	check_on_finding(run, hello);
 	check_publishing(run, hello);
+	run->publishes = json_is_true(json_object_get(hello, "publishes"));
 }
 
 static void on_message(void *argument, const json_t *message)
@@ -539,9 +572,11 @@ static void watch(struct run *run)
 	announcer_finish(&run->announcer);
 	written_free(&run->written);
 	tidy(run, &tidied);
-	if (!run->options.quiet && was_started)
+	if (!run->options.quiet && was_started) {
 		farewell_print(stderr, run->environment.job, run->began_ns, run->summary, &tidied, run->options.sinks.keep_bytes,
 			       worst, absence(run));
+		say_others_at_the_end(run, &tidied, worst != NULL);
+	}
 	if (worst && was_started)
 		write_page(run);
 	json_decref(worst);

@@ -47,7 +47,7 @@ static void take(struct compared *compared, int32_t rank, uint32_t count, const 
 static void begin(struct compared *compared, int32_t ranks, int32_t per_host)
 {
 	*compared = (struct compared){ .ranks = ranks, .per_host = per_host, .now_ns = 1000000000000 };
-	world_begin(&compared->world, 0);
+	world_begin(&compared->world, 0, 1);
 }
 
 static void end(struct compared *compared)

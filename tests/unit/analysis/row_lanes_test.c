@@ -91,7 +91,7 @@ static void begin_ranks(uint8_t sending)
 	letter_count = 0;
 	memset(numbers, 0, sizeof(numbers));
 	memset(totals, 0, sizeof(totals));
-	world_begin(&world, 0);
+	world_begin(&world, 0, now_ns);
 	for (int32_t i = 0; i < RANKS; i++) {
 		own_ms[i] = 80;
 		say(i, &(struct rw_message){ .type = RW_MESSAGE_RANK, .rank = i,

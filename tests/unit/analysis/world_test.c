@@ -50,7 +50,7 @@ static struct rw_message finding_message(int32_t rank, enum rw_kind kind, enum r
 static void take(struct world *world, const struct batch *batch, uint64_t now_ns)
 {
 	if (!world->begun)
-		world_begin(world, 0);
+		world_begin(world, 0, now_ns);
 	cr_assert_eq(world_take(world, &batch->header, batch, now_ns), 0);
 }
 
@@ -204,7 +204,7 @@ Test(world, each_rank_and_membership_that_is_new_is_a_change)
 			take(&world, &batch, ms(1000));
 			cr_expect_eq(world.changes, changes, "what is known is no change");
 		}
-	world_begin(&world, 1);
+	world_begin(&world, 1, ms(2000));
 	cr_expect_gt(world.changes, changes, "so is a later start of the job");
 	world_free(&world);
 }

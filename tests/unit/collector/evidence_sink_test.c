@@ -156,7 +156,7 @@ Test(evidence_sink, another_collector_goes_on_with_what_the_first_kept)
 	tell(first, &(struct told){ "a-0", "open", "ebpf", "io", .pid = 7, .first_seen = 10, .time = 20 });
 	tell(first, &(struct told){ "b-0", "closed", "ebpf", "lock", .pid = 7, .first_seen = 10, .time = 20 });
 	tell(second, &(struct told){ "a-0", "open", "self", "sleep", .pid = 7, .first_seen = 15, .time = 25 });
-	cr_expect_str_eq(kept_text(), "closed ebpf lock;open ebpf io;");
+	cr_expect_str_eq(kept_text(), "open ebpf io;closed ebpf lock;");
 	evidence_sink_free(first, NULL);
 	evidence_sink_free(second, NULL);
 }

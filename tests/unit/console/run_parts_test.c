@@ -16,6 +16,7 @@
 #include "console/run/job.h"
 #include "console/run/job_environment.h"
 #include "console/run/launcher.h"
+#include "console/run/other_hosts.h"
 #include "console/run/saved_page.h"
 #include "console/run/start_line.h"
 #include "crafted_box.h"
@@ -183,7 +184,103 @@ Test(job, that_ended_was_started_unless_its_program_could_not_be_executed)
 	cr_expect_not(starts(no_program, 126));
 }
 
+/* Other hosts */
+
+/* NAME=VALUE, … */
+static const char *from_table(void *argument, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *const *entry = argument; *entry; entry++)
+		if (!strncmp(*entry, name, length) && (*entry)[length] == '=')
+			return *entry + length + 1;
+	return NULL;
+}
+
+Test(other_hosts, are_certain_by_what_the_launcher_says)
+{
+	static const struct {
+		const char *command[9], *environment[6];
+		int hosts; /* -1: nothing is certain */
+		const char *by;
+	} cases[] = {
+		{ { "torchrun", "--nnodes", "4", "t.py" }, { NULL }, 4, "--nnodes" },
+		{ { "/opt/torchrun", "--nproc-per-node=8", "--nnodes=2:4", "t.py" }, { NULL }, 2, "--nnodes" },
+		{ { "python3", "-u", "-m", "torch.distributed.run", "-m", "--nnodes", "3", "mod" }, { NULL }, 3, "--nnodes" },
+		{ { "torchrun", "--nproc-per-node", "8", "t.py", "--nnodes", "4" }, { NULL }, -1, NULL },
+		{ { "torchrun", "--nnodes=1:4", "t.py" }, { NULL }, -1, NULL },
+		{ { "torchrun", "--standalone", "t.py" }, { "PET_NNODES=4", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "torchrun", "t.py" }, { "PET_NNODES=4" }, 4, "PET_NNODES" },
+		{ { "torchrun", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "torchrun", "--nnodes" }, { NULL }, -1, NULL },
+		{ { "python", "t.py", "--nnodes", "4" }, { "PET_NNODES=4" }, -1, NULL },
+		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_NNODES=4" }, 4, "SLURM_NNODES" },
+		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_JOB_NUM_NODES=4" }, 4, "SLURM_JOB_NUM_NODES" },
+		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_STEP_NUM_NODES=1", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "python", "t.py" }, { "SLURM_JOB_NUM_NODES=4", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "./t" }, { "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, 0, "OMPI_COMM_WORLD_SIZE" },
+		{ { "./t" }, { "OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, -1, NULL },
+		{ { "./t" }, { "WORLD_SIZE=16", "LOCAL_WORLD_SIZE=8" }, 0, "WORLD_SIZE" },
+		{ { "./t" }, { "WORLD_SIZE=16" }, -1, NULL },
+		{ { "./t" }, { "WORLD_SIZE=many", "LOCAL_WORLD_SIZE=8" }, -1, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct other_hosts hosts;
+		bool found = other_hosts_find(&hosts, (char *const *)cases[i].command, from_table, (void *)cases[i].environment);
+
+		cr_expect_eq(found, cases[i].hosts >= 0, "%zu", i);
+		if (!found || cases[i].hosts < 0)
+			continue;
+		cr_expect_eq(hosts.hosts, cases[i].hosts, "%zu: %d", i, hosts.hosts);
+		cr_expect_str_eq(hosts.by, cases[i].by, "%zu", i);
+	}
+}
+
+Test(other_hosts, what_is_not_seen_is_one_sentence)
+{
+	static const struct other_hosts four = { 4, "--nnodes" }, several = { 0, "WORLD_SIZE" };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	other_hosts_print(out, &four, 0);
+	other_hosts_print(out, &several, 0);
+	fclose(out);
+	cr_expect(strstr(text, "rankwatch: the job has 4 hosts (--nnodes), and each is watched by itself: "), "%s", text);
+	cr_expect(strstr(text, "rankwatch: the job has several hosts (WORLD_SIZE), "), "%s", text);
+	free(text);
+}
+
 /* The end */
+
+static char *others_of(int seen, int total, unsigned removed)
+{
+	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s}}", "summary", "ranks_seen", seen, "ranks_total", total, "last", 1, "directory", "/dev/shm/j");
+	const struct tidied tidied = { .own = { .removed = removed } };
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	farewell_print_others(stream, summary, &tidied);
+	fclose(stream);
+	json_decref(summary);
+	return text;
+}
+
+Test(farewell, names_ranks_that_were_elsewhere_where_boxes_are_left)
+{
+	char *some = others_of(8, 32, 0), *all = others_of(32, 32, 0), *removed = others_of(8, 32, 8), *none = others_of(0, 32, 0);
+
+	cr_expect_str_eq(some, "  elsewhere  24 of 32 ranks: rankwatch report DIR judges all, with the boxes of all hosts in DIR\n");
+	cr_expect_str_eq(all, "");
+	cr_expect_str_eq(removed, "");
+	cr_expect_str_eq(none, "");
+	free(some);
+	free(all);
+	free(removed);
+	free(none);
+}
 
 static char *farewell_with(const json_t *worst)
 {

@@ -231,6 +231,16 @@ Test(seen_live, what_was_a_warning_live_is_no_notice)
 	cr_expect_str_eq(value_text(finding, "severity"), "warning");
 }
 
+/* Ranks are killed one after the other when a job is ended: for a moment others wait for those. */
+Test(seen_live, what_follows_at_the_end_does_not_displace_what_was_seen_first)
+{
+	collector_saw((struct told){ .kind = "hang", .state = "closed", .severity = "critical", .confidence = "likely", .rank = 2, .first_seen = 10, .time = 30 });
+	collector_saw((struct told){ .kind = "gone", .state = "closed", .severity = "critical", .confidence = "likely", .rank = 1, .first_seen = 10, .time = 30 });
+	merge();
+	cr_expect_eq(json_object_size(findings), 1);
+	cr_expect_str_eq(value_text(last(), "kind"), "hang");
+}
+
 static json_t *with_values(json_t *finding, const char *origin)
 {
 	json_object_set_new(finding, "values", json_pack("{s:s}", "origin", origin));

@@ -57,3 +57,17 @@ Test(best_cause, what_rests_on_the_cause_is_taken_with_it_and_nothing_else)
 	json_decref(finding);
 	json_decref(from);
 }
+
+/* It was stopped, and all were killed while the others waited for it. */
+Test(best_cause, how_a_rank_is_gone_and_its_cause_belong_together)
+{
+	json_t *finding = finding_of("gone", "none", "certain"), *from = finding_of("stopped", "ebpf", "certain");
+
+	json_object_set_new(finding, "kind", json_string("gone"));
+	json_object_set_new(finding, "text", json_string("rank 2 was killed by signal 9"));
+	json_object_set_new(from, "text", json_string("rank 2 was stopped"));
+	best_cause_take(finding, from);
+	cr_expect_str_eq(value_text(finding, "text"), "rank 2 was stopped");
+	json_decref(finding);
+	json_decref(from);
+}

@@ -148,7 +148,8 @@ static bool is_record(const char *line, size_t size)
 
 	if (size <= CHECKSUM || size > CHECKSUM + EVIDENCE_RECORD_MOST || strlen(line) != size)
 		return false;
-	snprintf(checksum, sizeof(checksum), "%08lx ", crc32(0, (const unsigned char *)line + CHECKSUM, (unsigned)(size - CHECKSUM)));
+	snprintf(checksum, sizeof(checksum), "%08lx ",
+		 crc32(0, (const unsigned char *)line + CHECKSUM, (unsigned)(size - CHECKSUM)));
 	return !memcmp(line, checksum, CHECKSUM);
 }
 
@@ -171,8 +172,8 @@ static unsigned visit_lines(char *line, const char *end, evidence_visit *visit, 
 	return damaged;
 }
 
-int evidence_read(int directory, const char *name, uid_t owner, evidence_visit *visit, void *argument, uint64_t *created_ns, unsigned *damaged,
-		  char *why)
+int evidence_read(int directory, const char *name, uid_t owner, evidence_visit *visit, void *argument,
+		  uint64_t *created_ns, unsigned *damaged, char *why)
 {
 	struct content content;
 	int err = load(&content, directory, name, owner, why);
@@ -228,7 +229,8 @@ static void unfinished_name(const char *name, char unfinished[EVIDENCE_NAME + 8]
 int evidence_write(int directory, const char *name, uint64_t created_ns, const char *lines, size_t size)
 {
 	char unfinished[EVIDENCE_NAME + 8], first[FIRST_LINE_MOST];
-	int err = check_place(directory), length = snprintf(first, sizeof(first), FIRST_LINE "%" PRIu64 "\n", created_ns);
+	int err = check_place(directory),
+	    length = snprintf(first, sizeof(first), FIRST_LINE "%" PRIu64 "\n", created_ns);
 
 	if (err)
 		return err;

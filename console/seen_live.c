@@ -31,7 +31,8 @@ static bool write_without(FILE *out, const char *advice, const char *pid)
 	bool found = false;
 
 	for (const char *at = advice; *at;) {
-		bool is = !strncmp(at, pid, length) && !isalnum((unsigned char)at[length]) && (at == advice || !isalnum((unsigned char)at[-1]));
+		bool is = !strncmp(at, pid, length) && !isalnum((unsigned char)at[length]) &&
+			  (at == advice || !isalnum((unsigned char)at[-1]));
 
 		fputs(is ? "PID" : "", out);
 		if (!is)
@@ -61,21 +62,23 @@ static void put_past(json_t *finding, json_int_t number)
 	free(text);
 }
 
-/* As of a job whose processes have ended: no process is there to be looked at, and no time is left. The advice is that of `live`, to whose
- * collector the process may have had another number. */
+/* As of a job whose processes have ended: no process is there to be looked at, and no time is left. The advice is that
+ * of `live`, to whose collector the process may have had another number. */
 static void put_ended(json_t *finding, const json_t *live, const struct seen_live_run *run)
 {
 	const json_t *where = json_array_get(json_object_get(live, "where"), 0);
 	json_t *watchdog = json_object_get(finding, "watchdog");
 
 	for (size_t i = 0; i < run->count; i++)
-		if (run->processes[i].ended && run->processes[i].rank == json_integer_value(json_object_get(where, "rank")))
+		if (run->processes[i].ended &&
+		    run->processes[i].rank == json_integer_value(json_object_get(where, "rank")))
 			put_past(finding, json_integer_value(json_object_get(where, "pid")));
 	if (json_is_object(watchdog) && seen_live_match_is_over(run))
 		json_object_set_new(watchdog, "left_ms", json_null());
 }
 
-/* Of values the whole finding rests on what was scanned. Its state and its place in an incident are as the boxes show them. */
+/* Of values the whole finding rests on what was scanned. Its state and its place in an incident are as the boxes show
+ * them. */
 static void take_values(json_t *finding, const json_t *live)
 {
 	static const char *const left[] = { "state", "revision", "time", "detect_ms", "incident" };
@@ -87,7 +90,8 @@ static void take_values(json_t *finding, const json_t *live)
 	json_decref(copy);
 }
 
-/* Whether a missing rank made progress, for example, shows better live; but a collector that was killed did not see how it went on. */
+/* Whether a missing rank made progress, for example, shows better live; but a collector that was killed did not see how
+ * it went on. */
 static void take_severity(json_t *finding, const json_t *live)
 {
 	if (value_is(live, "state", "closed") || weight_is_more_severe(live, finding))
@@ -124,7 +128,8 @@ static void add(json_t *findings, const json_t *live, const struct seen_live_run
 	json_object_set_new(findings, key, finding);
 }
 
-/* Of two that say different things of one operation the surer one stays; what the collector itself took back counts for nothing. */
+/* Of two that say different things of one operation the surer one stays; what the collector itself took back counts for
+ * nothing. */
 static void contradict(json_t *findings, const char *key, const json_t *live, const struct seen_live_run *run)
 {
 	if (value_is(live, "state", "closed") || !seen_live_match_is_surer(live, json_object_get(findings, key)))
@@ -218,7 +223,8 @@ static void gather_process(struct seen_live_run *run, const struct replay *repla
 
 static int gather(struct seen_live_run *run, const struct replay *replay)
 {
-	*run = (struct seen_live_run){ .processes = calloc(replay->count + 1, sizeof(*run->processes)), .communicators = json_object() };
+	*run = (struct seen_live_run){ .processes = calloc(replay->count + 1, sizeof(*run->processes)),
+				       .communicators = json_object() };
 	if (!run->processes || !run->communicators)
 		return -1;
 	for (size_t i = 0; i < replay->count; i++)
@@ -251,7 +257,9 @@ static void read_file(void *argument, const char *name)
 	else
 		damaged += seen_live_merge(place->replay->findings, &kept, place->run);
 	if (damaged)
-		foreign_line(stderr, "rankwatch: %s/%s: %u record%s of what was seen live %s damaged, or of ranks that the run does not have: left out",
+		foreign_line(stderr,
+			     "rankwatch: %s/%s: %u record%s of what was seen live %s damaged, or of ranks that the run "
+			     "does not have: left out",
 			     place->path, name, damaged, damaged == 1 ? "" : "s", damaged == 1 ? "is" : "are");
 	kept_findings_free(&kept);
 }
@@ -318,9 +326,11 @@ static const json_t *find_of_rank(const json_t *findings, int32_t rank)
 	json_object_foreach((json_t *)findings, key, finding)
 	{
 		const json_t *ranks = json_object_get(finding, "ranks");
-		bool late = value_is(finding, "kind", "straggler") || value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone");
+		bool late = value_is(finding, "kind", "straggler") || value_is(finding, "kind", "hang") ||
+			    value_is(finding, "kind", "gone");
 
-		if (late && seen_live_text_is(finding) && json_array_size(ranks) == 1 && json_integer_value(json_array_get(ranks, 0)) == rank)
+		if (late && seen_live_text_is(finding) && json_array_size(ranks) == 1 &&
+		    json_integer_value(json_array_get(ranks, 0)) == rank)
 			return finding;
 	}
 	return NULL;
@@ -341,7 +351,8 @@ static void correct(struct analysis_loss *loss, const json_t *finding)
 
 	loss->unnamed = ANALYSIS_NAMED;
 	/* A finding that the boxes do not show may be of another time. */
-	if (!json_is_true(json_object_get(json_object_get(finding, "seen_live"), "in_boxes")) || !text || class_of(cause) == RW_CAUSE_UNKNOWN)
+	if (!json_is_true(json_object_get(json_object_get(finding, "seen_live"), "in_boxes")) || !text ||
+	    class_of(cause) == RW_CAUSE_UNKNOWN)
 		return;
 	loss->cause_class = class_of(cause);
 	loss->likely = !value_is(finding, "confidence", "certain");

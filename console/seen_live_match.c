@@ -6,7 +6,7 @@
 #include "finding/value.h"
 
 /* The live times were written with the clock as it was then, those of the boxes go by their last anchor. */
-#define SLACK_NS UINT64_C(2000000000)
+#define SLACK_NS     UINT64_C(2000000000)
 #define RUN_SLACK_NS UINT64_C(10000000000)
 
 static bool has_rank(const struct seen_live_run *run, const json_t *rank)
@@ -40,8 +40,12 @@ bool seen_live_match_has_ranks(const struct seen_live_run *run, const json_t *li
 	size_t i;
 
 	json_array_foreach(json_object_get(live, "where"), i, where)
-		if (!json_is_null(json_object_get(where, "rank")) && !has_rank(run, json_object_get(where, "rank")))
+	{
+		const json_t *rank = json_object_get(where, "rank");
+
+		if (!json_is_null(rank) && !has_rank(run, rank))
 			return false;
+	}
 	return has_all(run, json_object_get(live, "ranks")) && has_all(run, json_object_get(live, "victims")) &&
 	       has_all(run, json_object_get(json_object_get(live, "late"), "waiting"));
 }
@@ -52,7 +56,8 @@ static bool has_process(const struct seen_live_run *run, const json_t *where)
 		const struct seen_live_process *process = &run->processes[i];
 
 		if (process->rank == json_integer_value(json_object_get(where, "rank")) &&
-		    process->pid == json_integer_value(json_object_get(where, "pid")) && value_is(where, "host", process->host))
+		    process->pid == json_integer_value(json_object_get(where, "pid")) &&
+		    value_is(where, "host", process->host))
 			return true;
 	}
 	return false;
@@ -72,7 +77,8 @@ static bool has_processes(const struct seen_live_run *run, const json_t *live)
 static bool is_in_its_time(const struct seen_live_run *run, uint64_t at_ns)
 {
 	for (size_t i = 0; i < run->count; i++)
-		if (at_ns + RUN_SLACK_NS >= run->processes[i].begin_ns && at_ns <= run->processes[i].end_ns + RUN_SLACK_NS)
+		if (at_ns + RUN_SLACK_NS >= run->processes[i].begin_ns &&
+		    at_ns <= run->processes[i].end_ns + RUN_SLACK_NS)
 			return true;
 	return false;
 }
@@ -98,7 +104,8 @@ bool seen_live_match_is_over(const struct seen_live_run *run)
 /* From when the finding is true to when it was so last. */
 static bool overlap(const json_t *finding, const json_t *live)
 {
-	uint64_t begin_ns = value_time(finding, "first_seen"), end_ns = value_is(finding, "state", "closed") ? value_time(finding, "time") : UINT64_MAX;
+	uint64_t begin_ns = value_time(finding, "first_seen"),
+		 end_ns = value_is(finding, "state", "closed") ? value_time(finding, "time") : UINT64_MAX;
 
 	return value_time(live, "first_seen") <= (end_ns > UINT64_MAX - SLACK_NS ? end_ns : end_ns + SLACK_NS) &&
 	       begin_ns <= value_time(live, "time") + SLACK_NS;
@@ -110,7 +117,8 @@ static bool is_same_operation(const json_t *left, const json_t *right)
 	const json_t *here = json_object_get(left, "operation"), *there = json_object_get(right, "operation");
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (!json_object_get(here, keys[i]) || !json_equal(json_object_get(here, keys[i]), json_object_get(there, keys[i])))
+		if (!json_object_get(here, keys[i]) ||
+		    !json_equal(json_object_get(here, keys[i]), json_object_get(there, keys[i])))
 			return false;
 	return true;
 }
@@ -146,7 +154,8 @@ const char *seen_live_match_same(json_t *findings, const json_t *live)
 
 static bool is_stuck(const json_t *finding)
 {
-	return value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone") || value_is(finding, "kind", "desync");
+	return value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone") ||
+	       value_is(finding, "kind", "desync");
 }
 
 static bool is_other(const json_t *finding, const json_t *live)

@@ -53,7 +53,8 @@ static void take(json_t *object, const json_t *from, const char *key)
 		json_object_del(object, key);
 }
 
-/* Whether host or device is late may have been seen with the cause only. The finding's own object may be that of others. */
+/* Whether host or device is late may have been seen with the cause only. The finding's own object may be that of
+ * others. */
 static void take_kind_of_lateness(json_t *finding, const json_t *from)
 {
 	json_t *late = json_object_get(finding, "late"), *copy;

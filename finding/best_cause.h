@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-/* Does `left` say more of the cause than `right`? That there is one, seen at which level, how sure it is, and a function of Python, in this
- * order. False where they say as much. */
+/* Does `left` say more of the cause than `right`? That there is one, seen at which level, how sure it is, and a
+ * function of Python, in this order. False where they say as much. */
 bool best_cause_is_better(const json_t *left, const json_t *right);
-/* Gives the finding the cause of `from`, and with it what rests on the cause: level, confidence, evidence, what was missing or lost, the
- * advice; of a rank that is gone also the text. On lack of memory less than that. */
+/* Gives the finding the cause of `from`, and with it what rests on the cause: level, confidence, evidence, what was
+ * missing or lost, the advice; of a rank that is gone also the text. On lack of memory less than that. */
 void best_cause_take(json_t *finding, const json_t *from);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings as records of a file of evidence: {"entry": 3, "finding": {…}}. A later record of the same entry replaces an earlier one. What is
- * read was perhaps written by somebody else: the records are of the right form, and nothing else is known of the findings.
+ * Findings as records of a file of evidence: {"entry": 3, "finding": {…}}. A later record of the same entry replaces an
+ * earlier one. What is read was perhaps written by somebody else: the records are of the right form, and nothing else
+ * is known of the findings.
  */
 #ifndef FINDING_KEPT_FINDINGS_H
 #define FINDING_KEPT_FINDINGS_H

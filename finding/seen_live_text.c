@@ -31,9 +31,10 @@ static bool has_evidence(const json_t *finding, const char *source)
 json_t *seen_live_json(const json_t *live, bool in_boxes)
 {
 	static const struct source levels[] = { { "ebpf", "eBPF" }, { "root", "/proc as root" }, { "proc", "/proc" } };
-	static const struct source pieces[] = {
-		{ "children", "what child processes did" }, { "nvml", "NVML" }, { "kernel-log", "the kernel's log" }, { "port", "network ports" }
-	};
+	static const struct source pieces[] = { { "children", "what child processes did" },
+						{ "nvml", "NVML" },
+						{ "kernel-log", "the kernel's log" },
+						{ "port", "network ports" } };
 	json_t *by = json_array();
 
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)

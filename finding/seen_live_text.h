@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* The value of the key `seen_live`: by which sources `live` was seen, until when, and whether the black boxes show the finding as well. A new
- * reference; NULL on lack of memory. */
+/* The value of the key `seen_live`: by which sources `live` was seen, until when, and whether the black boxes show the
+ * finding as well. A new reference; NULL on lack of memory. */
 json_t *seen_live_json(const json_t *live, bool in_boxes);
 /* Is it said of this finding? */
 bool seen_live_text_is(const json_t *finding);

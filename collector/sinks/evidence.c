@@ -62,7 +62,8 @@ static bool has_same_processes(const json_t *left, const json_t *right)
 	size_t count = json_array_size(here);
 
 	for (size_t i = 0; i < count && i < json_array_size(there); i++)
-		if (!json_equal(json_object_get(json_array_get(here, i), "pid"), json_object_get(json_array_get(there, i), "pid")))
+		if (!json_equal(json_object_get(json_array_get(here, i), "pid"),
+				json_object_get(json_array_get(there, i), "pid")))
 			return false;
 	return true;
 }
@@ -80,8 +81,10 @@ static bool goes_on(const json_t *before, const json_t *finding)
 		return false;
 	if (is_near(first_ns, value_time(before, "first_seen")))
 		return true;
-	/* Another collector may have seen another instance of it first. Values that are bad again are another finding. */
-	return !json_is_object(json_object_get(finding, "values")) && !value_is(before, "state", "closed") && first_ns <= value_time(before, "time");
+	/* Another collector may have seen another instance of it first. Values that are bad again are another finding.
+	 */
+	return !json_is_object(json_object_get(finding, "values")) && !value_is(before, "state", "closed") &&
+	       first_ns <= value_time(before, "time");
 }
 
 static void remove_entry(struct evidence_sink *sink, size_t place)
@@ -153,7 +156,8 @@ static const char *words_of(int err)
 static void say(struct evidence_sink *sink, const char *directory, int err)
 {
 	if (!sink->quiet && !sink->said)
-		foreign_line(stderr, "rankwatch: %s: what the collector sees is not kept beside the black boxes: %s", directory, words_of(err));
+		foreign_line(stderr, "rankwatch: %s: what the collector sees is not kept beside the black boxes: %s",
+			     directory, words_of(err));
 	sink->said = true;
 }
 
@@ -171,7 +175,8 @@ static void load(struct evidence_sink *sink, const char *path, int directory)
 
 	sink->entries = NULL;
 	sink->count = sink->room = sink->bytes = 0;
-	int err = evidence_read(directory, sink->name, geteuid(), kept_findings_take, &kept, &created_ns, &damaged, why);
+	int err =
+	    evidence_read(directory, sink->name, geteuid(), kept_findings_take, &kept, &created_ns, &damaged, why);
 
 	if (!err)
 		sink->created_ns = created_ns;

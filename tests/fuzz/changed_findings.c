@@ -7,19 +7,23 @@
 enum { LINE = 4096 };
 
 static const char kept[] =
-    "{\"schema\":1,\"id\":\"9f-3\",\"state\":\"open\",\"revision\":4,\"severity\":\"warning\",\"confidence\":\"likely\","
+    "{\"schema\":1,\"id\":\"9f-3\",\"state\":\"open\",\"revision\":4,\"severity\":\"warning\",\"confidence\":"
+    "\"likely\","
     "\"kind\":\"straggler\",\"ranks\":[0],\"scope\":\"rank\",\"level\":\"ebpf\",\"arrival\":\"gpu\",\"detect_ms\":1870,"
     "\"time\":\"2025-11-20T19:03:08.100Z\",\"first_seen\":\"2025-11-20T19:03:07.900Z\","
     "\"job\":{\"id\":\"a\",\"generation\":0,\"ranks_seen\":8,\"ranks_total\":8},"
     "\"where\":[{\"rank\":0,\"host\":\"a\",\"pid\":7,\"gpu\":\"GPU-6f\",\"pci\":\"0:3b:0\",\"rank_from\":\"RANK\"}],"
-    "\"operation\":{\"comm\":\"0x5\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\",\"sequence\":118,"
+    "\"operation\":{\"comm\":\"0x5\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\",\"sequence\":"
+    "118,"
     "\"replay\":null,\"step\":11,\"dtype\":\"bfloat16\",\"count\":4194304,\"phase\":\"launched\"},"
     "\"late\":{\"kind\":\"host\",\"by_ms\":1300.4,\"lost_share\":0.64,\"since_step\":9,\"waiting\":[1,2,3]},"
-    "\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,\"path\":\"/mnt/a/b\","
+    "\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,\"path\":\"/mnt/a/"
+    "b\","
     "\"fs\":\"ext4\",\"device\":\"loop3\",\"tid\":7,\"thread\":\"main\",\"chain\":[{\"tid\":7,\"thread\":\"main\","
     "\"waits_for\":\"thread tb-writer\"}],\"stack\":[\"ext4_sync_file\"]},"
     "\"watchdog\":{\"timeout_ms\":100000,\"from\":\"RANKWATCH_TIMEOUT\",\"left_ms\":98600,\"longest_wait_ms\":1400},"
-    "\"values\":{\"side\":\"input\",\"nan\":12,\"inf\":0,\"first_bad\":4711,\"absmax_before\":0.03125,\"saturated\":null,"
+    "\"values\":{\"side\":\"input\",\"nan\":12,\"inf\":0,\"first_bad\":4711,\"absmax_before\":0.03125,\"saturated\":"
+    "null,"
     "\"origin\":\"born\",\"digest\":\"0x0000000000001234\",\"not_scanned\":0},"
     "\"victims\":[1,2],\"evidence\":[{\"source\":\"bpf\",\"ms\":1209,\"what\":\"fsync\"}],\"missing\":[\"values\"],"
     "\"text\":\"rank 0 makes every step 1.31 s longer\",\"advice\":\"write the log elsewhere\"}";

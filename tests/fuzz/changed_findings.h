@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of findings, from an input of a fuzzer. Each line of the input is a line, or changes a copy of the finding in changed_findings.c:
- * KEY.KEY=VALUE, where VALUE is JSON or else text, an array's key a number. The changes before a line of "=" belong to one revision.
+ * Lines of findings, from an input of a fuzzer. Each line of the input is a line, or changes a copy of the finding in
+ * changed_findings.c: KEY.KEY=VALUE, where VALUE is JSON or else text, an array's key a number. The changes before a
+ * line of "=" belong to one revision.
  */
 #ifndef TESTS_FUZZ_CHANGED_FINDINGS_H
 #define TESTS_FUZZ_CHANGED_FINDINGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of evidence beside the boxes of a run, as a report takes it and as the next collector of the job goes on with it. The first byte of
- * the input says what the rest is:
+ * A file of evidence beside the boxes of a run, as a report takes it and as the next collector of the job goes on with
+ * it. The first byte of the input says what the rest is:
  *
  *   even  the file as it lies on the disk, saved or not
  *   odd   lines of findings (changed_findings.h), which become records with their checksums here
@@ -105,9 +105,13 @@ static void make_run(struct seen_live_run *run)
 {
 	const uint64_t begin_ns = UINT64_C(1763665200) * SECOND;
 
-	*run = (struct seen_live_run){ .processes = calloc(RANKS, sizeof(*run->processes)), .ranks = RANKS, .communicators = json_pack("{s:n}", "0x5") };
+	*run = (struct seen_live_run){ .processes = calloc(RANKS, sizeof(*run->processes)),
+				       .ranks = RANKS,
+				       .communicators = json_pack("{s:n}", "0x5") };
 	for (int32_t rank = 0; rank < RANKS; rank++, run->count++)
-		run->processes[rank] = (struct seen_live_process){ rank, 7 + (uint32_t)rank, "a", begin_ns, begin_ns + 3600 * UINT64_C(1000000000), rank & 1 };
+		run->processes[rank] = (struct seen_live_process){
+			rank, 7 + (uint32_t)rank, "a", begin_ns, begin_ns + 3600 * UINT64_C(1000000000), rank & 1
+		};
 }
 
 static void print(const json_t *findings)
@@ -116,7 +120,8 @@ static void print(const json_t *findings)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	report_findings_print(out, &(struct report_findings){ .list = findings, .notices = true, .style = { .whole = true, .width = 100 } });
+	report_findings_print(out, &(struct report_findings){
+				       .list = findings, .notices = true, .style = { .whole = true, .width = 100 } });
 	report_findings_worst(findings, RW_NOTICE);
 	fclose(out);
 	changed_findings_check_text(text);

@@ -15,7 +15,7 @@
 #include "blackbox/evidence.h"
 #include "tests/unit/blackbox/fixture.h"
 
-#define NAME "job-host" EVIDENCE_SUFFIX
+#define NAME       "job-host" EVIDENCE_SUFFIX
 #define CREATED_NS (UINT64_C(1795999472) * 1000000000)
 
 enum { RECORDS = 8, NOBODY = 65534 };
@@ -197,7 +197,8 @@ Test(evidence, another_users_file_is_refused)
 	cr_expect_eq(append_record("two"), -EPERM);
 	seen = (struct seen){ 0 };
 	char why[EVIDENCE_WHY];
-	cr_expect_eq(evidence_read(directory, NAME, NOBODY, note, NULL, &seen.created_ns, &seen.damaged, why), 0, "it is the boxes' owner's");
+	cr_expect_eq(evidence_read(directory, NAME, NOBODY, note, NULL, &seen.created_ns, &seen.damaged, why), 0,
+		     "it is the boxes' owner's");
 }
 
 Test(evidence, a_small_file_that_unpacks_to_a_large_one_is_refused)

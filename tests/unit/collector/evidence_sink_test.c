@@ -50,11 +50,12 @@ static char *line_of(const struct told *told)
 
 	snprintf(first, sizeof(first), "2026-11-29T03:%02d:%02d.000Z", told->first_seen / 60, told->first_seen % 60);
 	snprintf(time, sizeof(time), "2026-11-29T03:%02d:%02d.000Z", told->time / 60, told->time % 60);
-	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:[i], s:[{s:i, s:s, s:i}], s:s, s:s, s:o, s:o, s:s}", "schema", 1, "id", told->id, "state",
-				    told->state, "severity", "warning", "confidence", "likely", "kind", "straggler", "level", told->level, "ranks", 2,
-				    "where", "rank", 2, "host", "h", "pid", told->pid, "first_seen", first, "time", time, "cause",
-				    told->cause ? json_pack("{s:s}", "class", told->cause) : json_null(), "values",
-				    told->values ? json_object() : json_null(), "text", "rank 2 is late");
+	json_t *finding = json_pack(
+	    "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:[i], s:[{s:i, s:s, s:i}], s:s, s:s, s:o, s:o, s:s}", "schema", 1,
+	    "id", told->id, "state", told->state, "severity", "warning", "confidence", "likely", "kind", "straggler",
+	    "level", told->level, "ranks", 2, "where", "rank", 2, "host", "h", "pid", told->pid, "first_seen", first,
+	    "time", time, "cause", told->cause ? json_pack("{s:s}", "class", told->cause) : json_null(), "values",
+	    told->values ? json_object() : json_null(), "text", "rank 2 is late");
 
 	cr_assert_not_null(finding);
 	line = json_dumps(finding, JSON_COMPACT);
@@ -83,7 +84,8 @@ static struct kept_findings read_kept(void)
 	uint64_t created_ns;
 	unsigned damaged = 0;
 
-	cr_assert_eq(evidence_read(directory, NAME, geteuid(), kept_findings_take, &kept, &created_ns, &damaged, why), 0, "%s", why);
+	cr_assert_eq(evidence_read(directory, NAME, geteuid(), kept_findings_take, &kept, &created_ns, &damaged, why),
+		     0, "%s", why);
 	cr_expect_eq(damaged, 0);
 	cr_expect_eq(kept.refused, 0);
 	return kept;
@@ -103,8 +105,8 @@ static const char *kept_text(void)
 	{
 		const char *cause = value_text(json_object_get(finding, "cause"), "class");
 
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s %s;", value_text(finding, "state"), value_text(finding, "level"),
-					 cause ? cause : "-");
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s %s;", value_text(finding, "state"),
+					 value_text(finding, "level"), cause ? cause : "-");
 	}
 	kept_findings_free(&kept);
 	return text;
@@ -134,7 +136,8 @@ Test(evidence_sink, a_finding_that_comes_back_is_another_entry)
 	cr_expect_str_eq(kept_text(), "closed ebpf io;open self sleep;");
 	tell(sink, &(struct told){ "a-0", "closed", "self", "sleep", .pid = 7, .first_seen = 30, .time = 40 });
 	tell(sink, &(struct told){ "a-0", "open", "none", NULL, .pid = 7, .first_seen = 39, .time = 41 });
-	cr_expect_str_eq(kept_text(), "closed ebpf io;closed self sleep;open none -;", "also where it was late already when the other was over");
+	cr_expect_str_eq(kept_text(), "closed ebpf io;closed self sleep;open none -;",
+			 "also where it was late already when the other was over");
 	evidence_sink_free(sink, place);
 }
 
@@ -142,8 +145,10 @@ Test(evidence_sink, values_that_are_bad_again_are_another_entry)
 {
 	struct evidence_sink *sink = new_sink();
 
-	tell(sink, &(struct told){ "n-0", "open", "none", NULL, .pid = 7, .first_seen = 10, .time = 40, .values = true });
-	tell(sink, &(struct told){ "n-0", "open", "none", NULL, .pid = 7, .first_seen = 30, .time = 31, .values = true });
+	tell(sink,
+	     &(struct told){ "n-0", "open", "none", NULL, .pid = 7, .first_seen = 10, .time = 40, .values = true });
+	tell(sink,
+	     &(struct told){ "n-0", "open", "none", NULL, .pid = 7, .first_seen = 30, .time = 31, .values = true });
 	cr_expect_str_eq(kept_text(), "open none -;open none -;");
 	evidence_sink_free(sink, place);
 }

@@ -6,8 +6,9 @@
 
 static json_t *finding_of(const char *class_, const char *level, const char *confidence)
 {
-	return json_pack("{s:o, s:s, s:s, s:s, s:[s], s:{s:n}}", "cause", class_ ? json_pack("{s:s, s:s}", "class", class_, "text", level) : json_null(),
-			 "level", level, "confidence", confidence, "advice", level, "missing", level, "late", "kind");
+	return json_pack("{s:o, s:s, s:s, s:s, s:[s], s:{s:n}}", "cause",
+			 class_ ? json_pack("{s:s, s:s}", "class", class_, "text", level) : json_null(), "level", level,
+			 "confidence", confidence, "advice", level, "missing", level, "late", "kind");
 }
 
 static void expect_better(json_t *better, json_t *worse)
@@ -34,7 +35,8 @@ Test(best_cause, a_function_of_python_is_more_than_none)
 	json_t *with = finding_of("sleep", "ebpf", "certain");
 
 	json_object_set_new(json_object_get(with, "cause"), "python",
-			    json_pack("{s:i, s:i, s:{s:s, s:s, s:i}}", "looks", 8, "seen", 8, "at", "function", "save", "file", "a.py", "line", 3));
+			    json_pack("{s:i, s:i, s:{s:s, s:s, s:i}}", "looks", 8, "seen", 8, "at", "function", "save",
+				      "file", "a.py", "line", 3));
 	expect_better(with, finding_of("sleep", "ebpf", "certain"));
 }
 

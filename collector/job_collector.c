@@ -50,6 +50,7 @@ struct job_collector {
 	struct judges judges;
 	struct held held;
 	bool stands_by; /* that was said */
+	char complaint[JUDGES_WHY]; /* about a judge's sign of life */
 	struct answers answers;
 	uint64_t idle_ns;     /* since when all have left; 0: not so */
 	uint64_t ticked_ns;   /* 0: not yet */
@@ -119,12 +120,10 @@ static void on_request(void *argument, struct socket_client *client, const struc
 /* A mail_judge. */
 static int on_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why)
 {
-	static char complaint[JUDGES_WHY];
 	struct job_collector *collector = argument;
-	int err = judges_hear(&collector->judges, name, life, now_ns, complaint);
 
-	*why = complaint;
-	return err;
+	*why = collector->complaint;
+	return judges_hear(&collector->judges, name, life, now_ns, collector->complaint);
 }
 
 /* A merged_emit. */
@@ -226,8 +225,12 @@ static void note_deafness(struct job_collector *collector, uint64_t now_ns)
 static void say_life(struct job_collector *collector, bool last, uint64_t now_ns)
 {
 	struct judges *judges = &collector->judges;
-	char *line = judges_life(judges, held_open(&collector->held, JUDGES_OPEN), last, now_ns), subject[SUBJECT_SIZE];
+	char subject[SUBJECT_SIZE];
 	struct link_state state;
+
+	if (!last && now_ns < judges->next_life_ns)
+		return;
+	char *line = judges_life(judges, held_open(&collector->held, JUDGES_OPEN), last, now_ns);
 
 	link_see(collector->link, &state);
 	subject_write(subject, SUBJECT_JUDGES, collector->identity.job, judges->name);

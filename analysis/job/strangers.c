@@ -107,7 +107,7 @@ bool strangers_note(struct strangers *strangers, struct world *world, uint32_t a
 		if (!batch_message(bytes, i, &message))
 			continue;
 		if (message.type == RW_MESSAGE_MEMBER)
-			host->kin |= message.generation == world->generation && is_kin(world, at, message.member.comm, now_ns);
+			host->kin = host->kin || (message.generation == world->generation && is_kin(world, at, message.member.comm, now_ns));
 		if (message.type != RW_MESSAGE_RANK)
 			continue;
 		another = looked ? another : rank_of_another(world, at, now_ns);

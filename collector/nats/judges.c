@@ -122,10 +122,6 @@ bool judges_take_told(struct judges *judges, const char *id)
 
 char *judges_life(struct judges *judges, json_t *open, bool last, uint64_t now_ns)
 {
-	if (!last && now_ns < judges->next_life_ns) {
-		json_decref(open);
-		return NULL;
-	}
 	judges->next_life_ns = now_ns + JUDGES_EVERY_MS * ms_ns;
 	json_t *life = json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:o}", "version", 1, "started", (json_int_t)judges->started_ms, "number",
 				 (json_int_t)++judges->number, "every_ms", (int)JUDGES_EVERY_MS, "active", judges->active, "last", last, "open", open);

@@ -54,7 +54,7 @@ bool judges_tick(struct judges *judges, uint64_t now_ns);
 const struct judge *judges_before(const struct judges *judges, uint64_t now_ns);
 /* Whether another one has told that this finding is open: once for each time that it did. */
 bool judges_take_told(struct judges *judges, const char *id);
-/* Our sign of life, malloc'ed, where one is due or it is the last; NULL: none is, or no memory. open: ids, stolen. */
+/* Our sign of life, malloc'ed: due at next_life_ns. NULL: no memory. open: ids, stolen. last: we take leave. */
 char *judges_life(struct judges *judges, json_t *open, bool last, uint64_t now_ns);
 void judges_free(struct judges *judges);
 

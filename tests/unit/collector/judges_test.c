@@ -61,7 +61,8 @@ static void pass(unsigned seconds)
 			if (play.cut_off[i])
 				judges_listen(judges, play.now_ms * MS);
 			judges_tick(judges, play.now_ms * MS);
-			spread(i, judges_life(judges, json_array(), false, play.now_ms * MS));
+			if (play.now_ms * MS >= judges->next_life_ns)
+				spread(i, judges_life(judges, json_array(), false, play.now_ms * MS));
 		}
 }
 

@@ -57,6 +57,8 @@ bool job_half_news(struct job_half *half, char line[JOB_HALF_NEWS]);
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
 /* From now on it keeps how the ranks spent their time, second by second, for display. */
 void job_half_keep_course(struct job_half *half);
+/* Whether a rank of this host is known to be in the communicator with NCCL's number `comm`. */
+bool job_half_is_member(const struct job_half *half, const char *host, uint64_t comm);
 /* What is known now (analysis/job/job_view.h). The view is valid until the next job_half_take() or job_half_tick(). */
 void job_half_look(const struct job_half *half, struct job_view *view);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);

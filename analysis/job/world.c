@@ -179,15 +179,15 @@ static bool grow_host_slots(struct world *world)
 	return true;
 }
 
-uint32_t world_known_host(const struct world *world, const struct rw_batch *header)
+uint32_t world_known_host(const struct world *world, const char *name)
 {
-	return world->host_slot_count ? world->host_slots[host_slot(world, header->host)] - 1 : WORLD_NONE;
+	return world->host_slot_count ? world->host_slots[host_slot(world, name)] - 1 : WORLD_NONE;
 }
 
 /* A host whose machine was started anew is the same host, with another sender. */
 static uint32_t find_host(struct world *world, const struct rw_batch *header)
 {
-	uint32_t known = world_known_host(world, header);
+	uint32_t known = world_known_host(world, header->host);
 
 	if (known != WORLD_NONE)
 		return known;

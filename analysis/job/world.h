@@ -292,8 +292,8 @@ bool world_is_silent(const struct world_host *host, uint64_t now_ns);
 bool world_is_awaited(const struct world_host *host, uint64_t now_ns);
 /* Whether its messages are of another job of the same name (analysis/job/strangers.h): nothing of them is taken. */
 bool world_is_stranger(const struct world_host *host, uint64_t now_ns);
-/* The index of the host that the batch is of; WORLD_NONE: nothing was heard of it yet. */
-uint32_t world_known_host(const struct world *world, const struct rw_batch *header);
+/* The index of the host with this name; WORLD_NONE: nothing was heard of it yet. */
+uint32_t world_known_host(const struct world *world, const char *name);
 /* The communicator with this id; NULL: not known. */
 const struct world_comm *world_comm(const struct world *world, uint64_t id);
 /* Since when nothing has come from it, as far as the reader could hear. */

@@ -126,6 +126,14 @@ static int on_judge(void *argument, const char *name, const json_t *life, uint64
 	return judges_hear(&collector->judges, name, life, now_ns, collector->complaint);
 }
 
+/* An echoes_is_member. */
+static bool is_member(void *argument, const char *host, uint64_t comm)
+{
+	const struct job_collector *collector = argument;
+
+	return job_half_is_member(collector->half, host, comm);
+}
+
 /* A merged_emit. */
 static void on_change(void *argument, const json_t *finding)
 {
@@ -329,6 +337,7 @@ static int open_all(struct job_collector *collector)
 		.judge = on_judge,
 		.argument = collector,
 		.merged = { .emit = on_change, .argument = collector },
+		.echoes = { .is_member = is_member, .argument = collector },
 	};
 	collector->held = (struct held){ .emit = on_told, .is_told = is_told, .argument = collector, .holds = true };
 	collector->judges.started_ms = clock_realtime_ns() / 1000000;

@@ -215,11 +215,29 @@ static void begin_step(struct account *account, struct account_rank *rank, uint6
 	    (struct account_stretch){ .step = step, .from_ns = rank->whole.until_ns, .until_ns = rank->whole.until_ns };
 }
 
-/* The step of a rank that is waited for is over: was it one in which others waited for it? */
-static void end_late_step(struct account_rank *root, uint64_t others)
+/* Is the step that the rank is in one in which others wait for it? */
+static bool is_late_step(const struct account *account, const struct account_rank *root)
 {
-	root->late_steps += root->late_step && root->late_ns / others >= ACCOUNT_TOLD_NS;
+	uint64_t others = account->rank_count > 1 ? account->rank_count - 1 : 1;
+
+	return root->late_step && root->late_ns / others >= ACCOUNT_TOLD_NS;
+}
+
+static void end_late_step(const struct account *account, struct account_rank *root)
+{
+	if (is_late_step(account, root)) {
+		root->late_steps++;
+		root->late_steps_ns += root->late_ns;
+	}
 	root->late_ns = 0;
+}
+
+uint32_t account_late_steps(const struct account *account, const struct account_rank *rank, uint64_t *waits_ns)
+{
+	bool now = is_late_step(account, rank);
+
+	*waits_ns = rank->late_steps_ns + (now ? rank->late_ns : 0);
+	return rank->late_steps + now;
 }
 
 static void charge(struct account *account, const struct meeting *meeting, uint64_t wait_ns)
@@ -236,7 +254,7 @@ static void charge(struct account *account, const struct meeting *meeting, uint6
 		cell->lost_ms += (float)wait_ns / 1e6f;
 	root->waited_ns += wait_ns;
 	if (meeting->step != root->late_step) {
-		end_late_step(root, account->rank_count > 1 ? account->rank_count - 1 : 1);
+		end_late_step(account, root);
 		root->late_step = meeting->step;
 	}
 	root->late_ns += wait_ns;

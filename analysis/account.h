@@ -55,7 +55,8 @@ struct account_rank {
 	/* Waits of all others for it: */
 	uint64_t waited_ns;
 	uint64_t late_step, late_ns; /* in this step */
-	uint32_t late_steps;         /* number of steps in which others waited for it for ACCOUNT_TOLD_NS or longer */
+	uint32_t late_steps; /* number of steps in which others waited for it for ACCOUNT_TOLD_NS or longer, … */
+	uint64_t late_steps_ns;      /* … and these waits of all of them */
 	uint64_t host_ns, device_ns; /* its own lateness in long waits, by host or device */
 	struct cause_window windows[CAUSE_WINDOWS]; /* latest long waits caused by its host, as in struct suspect */
 	uint32_t window_count, window_tid;
@@ -101,6 +102,9 @@ struct analysis;
 struct rows;
 struct sums;
 
+/* In how many steps the others waited for the rank for ACCOUNT_TOLD_NS or longer, up to now; *waits_ns: for how long,
+ * all others together. */
+uint32_t account_late_steps(const struct account *account, const struct account_rank *rank, uint64_t *waits_ns);
 /* How many steps it is about; 0 not known. */
 uint64_t account_steps(const struct account *account);
 /* Takes a finished instance. On lack of memory its time is unseen. */

@@ -9,6 +9,7 @@
 #include "analysis/model.h"
 #include "analysis/sorting.h"
 #include "analysis/text.h"
+#include "analysis/turns.h"
 
 /* Of the time of all others; and of it what single operations showed, the rest only adds up over many. */
 struct share {
@@ -214,9 +215,9 @@ static void tell_late(const struct analysis *analysis, const struct share *share
 	const struct account *account = &analysis->account;
 	const struct account_rank *rank = &account->ranks[share->rank];
 	const struct rank *who = &analysis->job.ranks[share->rank];
-	uint64_t others = account->rank_count > 1 ? account->rank_count - 1 : 1;
+	uint64_t others = account->rank_count > 1 ? account->rank_count - 1 : 1, waits_ns;
 
-	loss->steps = rank->late_steps + (rank->late_step && rank->late_ns / others >= ACCOUNT_TOLD_NS);
+	loss->steps = account_late_steps(account, rank, &waits_ns);
 	loss->of_steps = account_steps(account);
 	if (loss->steps)
 		loss->step_ms = (double)rank->waited_ns / (double)others / (double)loss->steps / 1e6;
@@ -276,6 +277,9 @@ void account_tell(const struct analysis *analysis, struct analysis_account *told
 		tell_loss(analysis, &shares[i], &told->losses[i]);
 		told->losses[i].at_least = told->unseen >= ACCOUNT_UNSEEN_SHARE;
 	}
+	if (!told->loss_count && !is_short(account))
+		turns_tell(analysis, all_ns, &told->turns);
+	told->turns.at_least = told->unseen >= ACCOUNT_UNSEEN_SHARE;
 	free(shares);
 	free(values);
 }

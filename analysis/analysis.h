@@ -112,6 +112,7 @@ struct analysis_other {
 	uint32_t waiting_tid; /* the rank's thread that waited for it at that moment, as seen in the kernel; 0: none */
 	char name[16];        /* of its main thread */
 	bool is_child; /* its parent is the rank's process */
+	bool held_at_fork; /* it waits for a lock that another thread held when it was forked: nobody in it can release it */
 	char state;    /* from here on as in a struct analysis_wait of kind SAMPLE */
 	int32_t system_call;
 	uint64_t cpu_ns, run_queue_ns;
@@ -336,7 +337,31 @@ struct analysis_loss {
 	uint64_t compared;         /* … and the number of steps that the tests have seen since steps were numbered anew */
 };
 
-enum { ANALYSIS_LOSSES = 3 };
+enum { ANALYSIS_LOSSES = 3, ANALYSIS_TURNS = 4 /* ranks that are named */ };
+
+/* Waiting that goes round: the others waited now for one rank, now for another, and for none of them much more often
+ * than for the next one. Each time for ACCOUNT_TOLD_NS (analysis/account.h) or longer in one step. */
+struct analysis_turns {
+	uint32_t times;      /* how often; 0: it does not go round, or is too little */
+	uint64_t of_steps;
+	double share;        /* of the ranks' time */
+	bool at_least;       /* as of a loss */
+	double each_ms;      /* average of a turn */
+	uint32_t rank_count; /* number of ranks that were waited for */
+	struct {
+		int32_t rank; /* world rank; -1 not known */
+		uint32_t times;
+	} ranks[ANALYSIS_TURNS]; /* those for which they waited most often */
+	enum rw_late_kind by;            /* as of a loss, in most of the time */
+	enum rw_cause_class cause_class; /* of most ranks of which one is known; UNKNOWN: none is that of most … */
+	uint32_t caused, seen;           /* … of how many ranks, and of how many one is known */
+	bool likely;                     /* it is inferred of some of these */
+	char cause[96];
+	uint32_t collecting;             /* of `caused`: in their late time Python collected garbage */
+	/* Of Python, where all of `caused` of which one is known were in this; "" not known: */
+	char function[96], file[160];
+	int32_t line;
+};
 
 /* How the ranks spent their time, as shares of all of it: own work, waiting for other ranks, transfers, and unseen time.
  * `nobody` is the part of `wait` of which it is not known for whom. */
@@ -346,6 +371,7 @@ struct analysis_account {
 	bool left_out; /* most time is unseen, mainly because sampling left GPU progress out of small operations */
 	struct analysis_loss losses[ANALYSIS_LOSSES]; /* the largest first */
 	uint32_t loss_count;
+	struct analysis_turns turns; /* only where loss_count is 0 */
 };
 
 enum { ANALYSIS_LOSS_RANKS = 64, ANALYSIS_STAGES_MAX = 256 };

@@ -38,6 +38,13 @@ static bool is_function(uint8_t function)
 	return plain && plain < RW_FUNCTION_COUNT;
 }
 
+static bool is_row(const struct rw_message *message)
+{
+	const struct rw_message_row *row = &message->row;
+
+	return is_function(message->function) && row->row && row->calls && row->steps && row->calls % row->steps == 0;
+}
+
 static bool is_finding(const struct rw_message_finding *finding)
 {
 	return finding->kind < RW_KIND_COUNT && finding->state <= RW_FINDING_CLOSED && finding->severity <= RW_CRITICAL &&
@@ -56,6 +63,8 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 		       message->member.comm_rank >= 0;
 	case RW_MESSAGE_CUT:
 		return is_function(message->function);
+	case RW_MESSAGE_ROW:
+		return is_row(message);
 	case RW_MESSAGE_RESULTS:
 		return is_function(message->function) && message->results.operations && message->results.operations <= RW_RESULTS_ROW;
 	case RW_MESSAGE_CALLS:

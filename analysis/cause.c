@@ -66,7 +66,7 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 
 /* Why a cause is likely and no more, as a finding says it. */
 static const char in_files_meanwhile[] = "which thread ends that wait: it was not observed; the thread that used files meanwhile is assumed";
-static const char waker_unseen[] = "which thread or process ends that wait: samples do not show it, and the cause is what that one does";
+static const char waker_unseen[] = "which thread or process was to end that wait: the samples do not show it, and the cause lies there";
 static const char other_end_seen[] = "which process ends that wait: it was not observed; the only child that can is assumed";
 static const char few_samples[] = "what it did in most of that time: it was sampled too seldom, and what the samples show is assumed to have lasted";
 static const char state_only[] = "what it waits for: only its state (D, uninterruptible) was seen, which most often is a wait for a disk";
@@ -223,6 +223,7 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 		 intern_text(search->intern, name));
 	other_looks_describe(others, search->intern, pid, waits, count, hop->does, sizeof(hop->does));
 	cause->by_process = true;
+	cause->fork_lock = other_looks_held_at_fork(others, pid, waits, count);
 	if (!woke && !group->longest->waker_tid)
 		cause->inferred = other_end_seen;
 }

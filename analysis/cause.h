@@ -52,7 +52,8 @@ struct cause {
 	bool like_python;    /* … of 5 ms … */
 	uint32_t holders;    /* … number of these threads, CONVOY_HOLDERS at most … */
 	double holders_cpu;  /* … and the share of a CPU that they use together; 0 or less: not known */
-	bool by_process;     /* another process ends the wait: the last hop names it */
+	bool by_process;     /* another process ends the wait: the last hop names it … */
+	bool fork_lock;      /* … and it waits for a lock that was held when it was forked */
 	uint32_t tid;        /* the thread that should have enqueued */
 	intern_id thread;
 	intern_id last_thread;   /* the last thread of the chain, to which the class applies … */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/incident.h"
+#include "analysis/mask_doubt.h"
 #include "analysis/port_evidence.h"
 #include "analysis/process.h"
 
@@ -169,6 +170,12 @@ static bool is_worse_seen(const struct rw_finding *before, const struct record *
 	return after->cause.class_ == RW_CAUSE_UNKNOWN || after->level < before->level || after->cause.share < 0.5;
 }
 
+/* Nothing was known of the cause, and now it is known that its ranks have different ones. */
+static bool turns_out_different(const struct rw_finding *before, const struct record *record)
+{
+	return record->finding.cause.text == record->differing && before->cause.text && strcmp(before->cause.text, record->differing) != 0;
+}
+
 static void update(struct findings *findings, uint32_t at, struct record *record, uint64_t now_ns)
 {
 	struct record *before = findings->records[at];
@@ -177,7 +184,7 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 	bool too_soon = now_ns < before->told_ns + update_pause_ns &&
 			record->finding.severity <= before->finding.severity &&
 			record->finding.scope == before->finding.scope;
-	if (too_soon || !is_news(&before->finding, &record->finding) ||
+	if (too_soon || !(is_news(&before->finding, &record->finding) || turns_out_different(&before->finding, record)) ||
 	    (!settling && is_worse_seen(&before->finding, record))) {
 		record_free(record);
 		return;
@@ -196,6 +203,7 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 
 void findings_tell(struct findings *findings, struct record *record, uint64_t now_ns)
 {
+	mask_doubt_apply(record, findings->job);
 	int at = find(findings, record->finding.kind, record->subject);
 	if (at >= 0) {
 		update(findings, (uint32_t)at, record, now_ns);

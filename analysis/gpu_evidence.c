@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "analysis/gpu_trend.h"
 #include "analysis/model.h"
@@ -279,11 +280,50 @@ static void blame(const struct analysis *analysis, struct record *record, uint32
 	record_set_words(record, RW_CAUSE_GPU, text, xid.action);
 }
 
+/* By an exception, as out of memory is one to PyTorch: not by a signal, nor by 128 + one. */
+static bool has_failed_by_itself(const struct process *process)
+{
+	int status = process->exit_status;
+
+	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) > 0 && WEXITSTATUS(status) < 128;
+}
+
+static double most_memory(const struct gpu *gpu, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct gpu_reading *reading;
+	double most = -1;
+
+	for (uint64_t age = 0; (reading = gpu_reading_at(gpu, age)) && reading->at_ns >= from_ns; age++)
+		if (reading->at_ns <= to_ns && reading->memory > most)
+			most = reading->memory;
+	return most;
+}
+
+/* Full memory is usual where a program keeps what it has freed: it says where to look, and is no cause. */
+static void tell_full_memory(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns)
+{
+	const struct gpu *gpu = gpus_of_rank(&analysis->gpus, &analysis->job.ranks[rank]);
+	double most = gpu ? most_memory(gpu, before(at_ns, GPU_MEMORY_END_NS), at_ns) : -1;
+	char text[96];
+
+	if (most < GPU_MEMORY_FULL || !has_failed_by_itself(analysis->job.ranks[rank].process))
+		return;
+	snprintf(text, sizeof(text), "%.0f %% of the GPU's memory was in use before it ended", 100 * most);
+	record_add_evidence(record, "nvml", -1, text);
+	snprintf(record->advice, sizeof(record->advice),
+		 "read the last exception in this rank's own log (torchrun --log-dir, --tee 3), first for out of "
+		 "memory: %.0f %% of its GPU's memory was in use",
+		 100 * most);
+	record->finding.advice = record->advice;
+}
+
 void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns)
 {
 	enum rw_cause_class known = record->finding.cause.class_;
 
 	gpu_evidence_attach(analysis, record, rank, before(at_ns, GPU_XID_END_NS), at_ns);
+	if (known == RW_CAUSE_GONE)
+		tell_full_memory(analysis, record, rank, at_ns);
 	if (known == RW_CAUSE_GONE || known == RW_CAUSE_UNKNOWN)
 		blame(analysis, record, rank, at_ns, GPU_XID_END_NS);
 }

@@ -21,6 +21,8 @@ struct record;
 #define GPU_XID_LEAD_NS      60000000000u  /* an Xid explains what begins within this time after it … */
 #define GPU_XID_LAG_NS       5000000000u /* … or so long before: steps are coarse, and the driver is slow to report */
 #define GPU_XID_END_NS       30000000000u /* and the end of a process within this time after it */
+#define GPU_MEMORY_FULL      0.97         /* with this share in use, a program that fails may have found no more … */
+#define GPU_MEMORY_END_NS    10000000000u /* … within this time */
 
 /*
  * A device that was late in these windows, since begin_ns: fills class (gpu, throttle), share, gpu_text and gpu_advice
@@ -29,7 +31,8 @@ struct record;
 void gpu_evidence_explain(const struct analysis *analysis, uint32_t rank, const struct cause_window *windows,
 			  uint32_t count, uint64_t begin_ns, struct cause *cause);
 /* A rank that ended or hangs since at_ns: a GPU fault right before it becomes the cause where the cause was the mere
- * end, or not known; the evidence is added in any case. After the sentences have been made. */
+ * end, or not known; the evidence is added in any case. Of one that failed by itself the advice says where its GPU's
+ * memory was full. After the sentences have been made. */
 void gpu_evidence_explain_end(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);
 /* The rank made a bad or a wrong value at at_ns: a GPU fault right before it becomes the cause. After the sentences. */
 void gpu_evidence_explain_value(const struct analysis *analysis, struct record *record, uint32_t rank, uint64_t at_ns);

@@ -118,6 +118,9 @@ int gpus_add_state(struct gpus *gpus, const struct analysis_gpu_state *state)
 		.at_ns = state->at_ns,
 		.reasons = state->clock_reasons > 0 ? (uint32_t)state->clock_reasons : 0,
 		.sm_mhz = state->sm_mhz,
+		.memory = state->memory_used >= 0 && state->memory_total > 0
+			      ? (double)state->memory_used / (double)state->memory_total
+			      : -1,
 	};
 	gpu_trend_account(gpu);
 	gpu_course_note(&gpu->course, state->at_ns, state->memory_used, state->memory_total);

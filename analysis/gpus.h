@@ -22,6 +22,7 @@ struct gpu_reading {
 	uint64_t at_ns;
 	uint32_t reasons; /* enum analysis_clock_reason; 0 also when not known */
 	int32_t sm_mhz;   /* -1 */
+	double memory;    /* share of its memory that is in use; -1 */
 };
 
 struct gpu_xid {

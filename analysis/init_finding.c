@@ -2,6 +2,7 @@
 #include "analysis/init_finding.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "analysis/text.h"
 
@@ -85,6 +86,19 @@ void init_finding_end(struct record *record, enum analysis_absence absence, int3
 	if (!gathering->certain)
 		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and it is inferred from the places of those that wait");
 	text_init(record, call_name(gathering), absence, pid);
+}
+
+void init_finding_advise_first(struct record *record, enum rw_cause_class class_)
+{
+	bool prepares = class_ == RW_CAUSE_PROCESS || class_ == RW_CAUSE_IO || class_ == RW_CAUSE_SOCKET ||
+			class_ == RW_CAUSE_RUNNING;
+
+	if (!prepares)
+		return;
+	snprintf(record->advice, sizeof(record->advice),
+		 "prepare data before the job starts, or after init_process_group(device_id=...), or give that a "
+		 "timeout longer than this takes");
+	record->finding.advice = record->advice;
 }
 
 int init_finding_write_circle(struct record *record, const struct init_circle *circle, uint64_t now_ns)

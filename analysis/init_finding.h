@@ -28,6 +28,9 @@ bool init_finding_has_process(enum analysis_absence absence);
 int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns);
 /* Ends it with what was not seen and its text. pid: of a process that has ended. */
 void init_finding_end(struct record *record, enum analysis_absence absence, int32_t pid, const struct gathering *gathering, bool cause_seen);
+/* The rank, which has never been in a communicator, is held up by this, and the others wait for its first: where that
+ * is work or data, the advice is about where such work belongs. After its cause. */
+void init_finding_advise_first(struct record *record, enum rw_cause_class class_);
 /* Writes all of the finding about a circle but its watchdog. Returns 0 or -ENOMEM. */
 int init_finding_write_circle(struct record *record, const struct init_circle *circle, uint64_t now_ns);
 

@@ -288,6 +288,8 @@ static bool add_cause(const struct analysis *analysis, const struct absentee *ab
 		return false;
 	record_set_cause(record, &analysis->intern, process, &cause);
 	bool enqueued = process != absentee->seen.process && process->enqueue_tid;
+	if (process == absentee->seen.process && !gathering->split && !cause.fork_lock)
+		init_finding_advise_first(record, cause.class_);
 	record_add_missing(record, enqueued ? "which of its threads has to call it: the one that enqueued before is assumed"
 					    : "which of its threads has to call it: its main thread is assumed");
 	return true;

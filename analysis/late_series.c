@@ -15,9 +15,9 @@ struct window {
 	uint32_t late;                              /* rows in which it was late by half of the median */
 };
 
-static void empty(struct late_past *past, bool open)
+static void empty(struct late_past *past, bool open, uint32_t place)
 {
-	*past = (struct late_past){ .open = open };
+	*past = (struct late_past){ .open = open, .place = place };
 	for (int i = 0; i < LATE_SERIES_KEPT; i++)
 		past->late_ms[i] = NAN;
 }
@@ -31,8 +31,13 @@ bool late_series_has(struct late_series *series, uint32_t count)
 		return false;
 	series->pasts = pasts;
 	for (; series->count < count; series->count++)
-		empty(&pasts[series->count], false);
+		empty(&pasts[series->count], false, 0);
 	return true;
+}
+
+void late_series_place(struct late_series *series, uint32_t index, uint32_t place)
+{
+	series->pasts[index].place = place;
 }
 
 void late_series_begin(struct late_series *series)
@@ -170,13 +175,28 @@ static bool is_much_beside_named(const struct late_series *series, const struct 
 	return true;
 }
 
-/* In any row that is kept, but the first ones of the job, which warm up. */
-static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window)
+/* By half of what the window shows of another rank, on average over it. */
+static bool is_late_with(const struct late_series *series, uint32_t index, const struct window *window)
+{
+	double sum_ms = 0;
+
+	for (uint32_t back = 0; back < window->length; back++)
+		sum_ms += late_series_late_ms(series, index, back);
+	return sum_ms * LATE_SERIES_BEYOND >= window->median_ms * window->length;
+}
+
+static bool is_of_same_place(const struct late_series *series, uint32_t one, uint32_t other)
+{
+	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
+}
+
+/* In any row that is kept, from so many back on, but the first ones of the job, which warm up. */
+static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window, uint32_t from)
 {
 	uint64_t first = series->pasts[index].explained;
 
 	first = first > LATE_SERIES_FIRST ? first : LATE_SERIES_FIRST;
-	for (uint64_t back = 0; first + back < series->row && back < LATE_SERIES_KEPT; back++)
+	for (uint64_t back = from; first + back < series->row && back < LATE_SERIES_KEPT; back++)
 		if (late_at(series, index, back) * LATE_SERIES_BEYOND > window->median_ms)
 			return true;
 	return false;
@@ -185,9 +205,13 @@ static bool was_as_late(const struct late_series *series, uint32_t index, const 
 /* Noise that lasts begins and stays as a fault does; but where there is such noise, it has hit others, too. */
 static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window)
 {
-	for (uint32_t i = 0; i < series->count; i++)
-		if (i != index && !series->pasts[i].open && was_as_late(series, i, window))
+	for (uint32_t i = 0; i < series->count; i++) {
+		if (i == index || series->pasts[i].open)
+			continue;
+		bool together = is_of_same_place(series, index, i) && is_late_with(series, i, window);
+		if (was_as_late(series, i, window, together ? window->length : 0))
 			return true;
+	}
 	return false;
 }
 
@@ -215,7 +239,7 @@ void late_series_open(struct late_series *series, uint32_t index, bool open)
 void late_series_forget(struct late_series *series)
 {
 	for (uint32_t i = 0; i < series->count; i++)
-		empty(&series->pasts[i], series->pasts[i].open);
+		empty(&series->pasts[i], series->pasts[i].open, series->pasts[i].place);
 	series->row = 0;
 }
 

@@ -36,6 +36,7 @@ enum {
 struct late_past {
 	float late_ms[LATE_SERIES_KEPT]; /* by row % LATE_SERIES_KEPT; NAN: not known */
 	uint64_t explained;              /* up to this row a finding explains what it was late by; 0 none did */
+	uint32_t place;                  /* where it is: the same number for ranks that may be late together; 0: nowhere */
 	bool open;                       /* it is named */
 };
 
@@ -47,6 +48,8 @@ struct late_series {
 
 /* Room for so many ranks: those that are new have no past. false: there is no memory, and nothing has changed. */
 bool late_series_has(struct late_series *series, uint32_t count);
+/* Ranks of one place, as a host, may all be late by one fault: who is late together with another of its place is not measured by that. */
+void late_series_place(struct late_series *series, uint32_t index, uint32_t place);
 /* The next row begins: nothing is known of any rank in it. */
 void late_series_begin(struct late_series *series);
 /* What this rank was late by in it. */

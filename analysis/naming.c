@@ -170,7 +170,7 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 		if (unseen < 0)
 			snprintf(text, room, "%u ranks seen, size not known", communicator->member_count);
 		else
-			snprintf(text, room, "%d ranks, %u seen", communicator->size, communicator->member_count);
+			snprintf(text, room, "a communicator of %d ranks (%u seen)", communicator->size, communicator->member_count);
 		return text;
 	}
 	naming_ranks(text, room, ranks, communicator->member_count);

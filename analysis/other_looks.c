@@ -32,7 +32,8 @@ int other_looks_add(struct other_looks **looks, struct intern *intern, const str
 				 .system_call = seen->system_call,
 				 .path = intern_add(intern, seen->path, sizeof(seen->path)),
 				 .state = seen->state,
-				 .is_child = seen->is_child };
+				 .is_child = seen->is_child,
+				 .held_at_fork = seen->held_at_fork };
 	return 0;
 }
 
@@ -100,6 +101,24 @@ static uint32_t count_state(const struct selection *selection, char state)
 	for (uint32_t i = 0; i < selection->count; i++)
 		times += selection->looks[i]->state == state;
 	return times;
+}
+
+static bool is_held_at_fork(const struct selection *selection)
+{
+	uint32_t times = 0;
+
+	for (uint32_t i = 0; i < selection->count; i++)
+		times += selection->looks[i]->held_at_fork;
+	return is_mostly(selection, times);
+}
+
+bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, const struct cause_window *windows,
+			      uint32_t count)
+{
+	struct selection selection;
+
+	select_looks(&selection, looks, pid, windows, count);
+	return is_held_at_fork(&selection);
 }
 
 /* State R is of a thread that has a CPU and of one that waits for one: the counters tell which it was. */
@@ -172,6 +191,10 @@ void other_looks_describe(const struct other_looks *looks, const struct intern *
 		snprintf(text, room, lacks_cpu(&selection) ? "waits for a CPU" : "computes");
 	else if (is_mostly(&selection, count_state(&selection, 'T') + count_state(&selection, 't')))
 		snprintf(text, room, "is stopped");
+	else if (is_held_at_fork(&selection))
+		snprintf(text, room,
+			 "is in futex(2) for a lock that was held when it was forked: it has no other thread that "
+			 "could release it");
 	else if ((call = usual_call(&selection, &path)))
 		write_call(text, room, call, intern_text(intern, path));
 }

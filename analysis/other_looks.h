@@ -18,7 +18,7 @@ struct other_look {
 	uint32_t tid, waiting_tid;
 	intern_id name, path;
 	char state;
-	bool is_child;
+	bool is_child, held_at_fork;
 };
 
 struct other_looks {
@@ -32,6 +32,10 @@ int other_looks_add(struct other_looks **looks, struct intern *intern, const str
 const struct other_look *other_looks_latest(const struct other_looks *looks, int32_t pid);
 
 struct cause_window;
+/* Did process `pid` wait, in most looks within the windows, for a lock that was held when it was forked? looks NULL:
+ * none yet. */
+bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, const struct cause_window *windows,
+			      uint32_t count);
 /* The process that thread waiting_tid of the rank waited for in nearly all looks of the windows that showed it waiting for
  * one; 0: none, too few looks, or several processes. looks NULL: none yet. */
 int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count);

@@ -41,6 +41,8 @@ void process_read_nccl(struct process *process, const struct rw_box_header *box)
 
 void process_read_gaps(struct process *process, const struct rw_box_header *box)
 {
+	/* Boxes of earlier versions do not say since when. */
+	process->mask_ns = !box->mask_missing ? 0 : box->mask_ns ? box->mask_ns : box->created_ns;
 	process->dropped = box->dropped;
 	process->untracked = 0;
 	for (int reason = RW_UNTRACKED_NO_TASK; reason < RW_UNTRACKED_COUNT; reason++)

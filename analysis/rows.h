@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. A
- * rank is late in a row by what it works longer than the median of the other ranks that do the same, and is inside
- * operations less; the smaller of the two, signed. So a rank that waits less in one communicator because it has waited
- * in another is not late. A stage of a pipeline whose replicas all work longer is late by what it works longer than it
- * used to, beyond what the other stages do.
- *
- * analysis/late_series.h says whether that is beyond chance. Times are in ns, on the clock of the host.
+ * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. Once all
+ * ranks have ended a row it is judged (analysis/row_judge.h). Times are in ns, on the clock of the host.
  * docs/analysis.md, "Late by step".
  */
 #ifndef ANALYSIS_ROWS_H
@@ -17,17 +12,14 @@
 
 #include "analysis/analysis.h"
 #include "analysis/job.h"
-#include "analysis/late_series.h"
+#include "analysis/row_judge.h"
 
 enum {
 	ROWS_KEPT = 32,  /* a rank */
 	ROWS_TOLD = 12,  /* that the cost is told of */
-	ROWS_CLEAN = 5,  /* in a row without lateness close the finding */
 	ROWS_BEHIND = 3, /* rows ahead is the job when it no longer waits for a rank that has not ended one */
 };
 #define ROWS_LEAST_NS 100000000u /* a row lasts, at least */
-#define ROWS_KEEPS    0.9375
-#define ROWS_UNSEEN   0.02 /* of a row, or less, may be unseen */
 
 struct operation;
 struct sums_meeting;
@@ -48,35 +40,19 @@ struct row {
 struct rows_rank {
 	struct row rows[ROWS_KEPT]; /* by number % ROWS_KEPT */
 	uint64_t number;            /* of the one in progress; 0 none yet */
-	uint64_t decided_ns;        /* since then it is taken to be late; 0 it is not */
-	double operations;          /* in all rows; each counts ROWS_KEEPS of the next one */
-	uint64_t late_row;          /* the newest in which it was */
-	uint32_t clean;             /* rows in a row in which it was not late */
+	uint64_t late_row;          /* the newest in which it was late */
 	uint64_t since_row;         /* late without a break from this one on, when that was decided */
 	uint64_t before_ns;         /* how long rows lasted before that; 0 not known */
-	uint32_t group;             /* first of the ranks that it was compared with in its latest row */
-	bool of_stage;              /* it is so with its whole stage */
-};
-
-/* All ranks of a stage of a pipeline, by the index of its first one. */
-struct rows_stage {
-	double usual_ms;     /* of own work; 0 not known yet */
-	double firsts_ms[5]; /* of which it is the median at first */
-	uint32_t known;
-	double late_ms; /* in the row that is judged; NAN not known */
-	uint64_t decided_ns;
-	uint32_t clean;
 };
 
 struct rows {
 	const struct job *job;
 	struct rows_rank *ranks;
-	struct rows_stage *stages;
 	uint32_t rank_count;
 	uint64_t steps;        /* that a row holds; 0: how long they are is not known yet */
 	uint64_t step_ns;      /* usual duration of a step */
 	uint64_t next, newest; /* number of the row that is judged next, and of the newest */
-	struct late_series late, stages_late;
+	struct row_judge judge;
 };
 
 /* The rank's operations belong to this step of the job from now on, counted from 1; 0: to none that is known. */
@@ -93,7 +69,7 @@ void rows_fit(struct rows *rows, uint64_t step_ns);
 /* Is the rank, or its stage, taken to be late? */
 static inline bool rows_suspect(const struct rows *rows, uint32_t rank)
 {
-	return rank < rows->rank_count && rows->ranks[rank].decided_ns;
+	return rank < rows->rank_count && rows->judge.ranks[rank].decided_ns;
 }
 /* Number of the step in which the row begins. */
 static inline uint64_t rows_step(const struct rows *rows, uint64_t number)

@@ -280,7 +280,7 @@ static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uin
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < rows->rank_count && i < analysis->job.rank_count; i++)
-		if (rows->ranks[i].of_stage && rows->ranks[i].decided_ns && rows->ranks[i].group == rows->ranks[rank].group)
+		if (rows->judge.ranks[i].of_stage && rows->judge.ranks[i].decided_ns && rows->judge.ranks[i].stage == rows->judge.ranks[rank].stage)
 			ranks[count++] = i;
 	return count;
 }
@@ -293,7 +293,7 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	bool all = job->host_count > 1;
 
 	*scope = RW_SCOPE_STAGE;
-	if (analysis->sums.ranks[rank].by_rows && analysis->rows.ranks[rank].of_stage)
+	if (analysis->sums.ranks[rank].by_rows && analysis->rows.judge.ranks[rank].of_stage)
 		return choose_stage(analysis, rank, ranks);
 	*scope = RW_SCOPE_HOST;
 
@@ -465,7 +465,7 @@ static void take_rows(struct analysis *analysis)
 		struct suspect *suspect = &sums->watched.suspects[i];
 		bool late = rows_suspect(&analysis->rows, i);
 		if (late && !suspect->decided_ns) {
-			suspect_decide(suspect, analysis->rows.ranks[i].decided_ns);
+			suspect_decide(suspect, analysis->rows.judge.ranks[i].decided_ns);
 			suspect->host = analysis->job.ranks[i].process->host;
 			suspect->open = sums->ranks[i].by_rows = true;
 			excursions_forget(suspect); /* nobody is measured by a fault */

@@ -411,11 +411,22 @@ void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32
 	record_add_missing(record, what);
 }
 
+/* What PyTorch's barrier calls, and what reduces a loss or a metric. */
+static bool is_scalar(const struct call *call)
+{
+	return call->function == RW_FUNCTION_ALL_REDUCE && call->count == 1;
+}
+
+static const char *scalar_words(const struct call *call)
+{
+	return is_scalar(call) ? " (a barrier or a scalar reduction)" : "";
+}
+
 /* "AllGather #36 of 8192 bf16", rooted ones with their root. */
 static const char *call_name(char *text, size_t room, const struct call *call)
 {
-	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s", naming_function(call->function), call->sequence,
-			    call->count, naming_dtype(call->dtype));
+	int used = snprintf(text, room, "%s #%" PRIu64 " of %" PRIu64 " %s%s", naming_function(call->function),
+			    call->sequence, call->count, naming_dtype(call->dtype), scalar_words(call));
 	if (call_has_root(call) && call->root >= 0 && used > 0 && (size_t)used < room)
 		snprintf(text + used, room - (size_t)used, " with root %d", call->root);
 	return text;
@@ -424,7 +435,7 @@ static const char *call_name(char *text, size_t room, const struct call *call)
 void text_desync(struct record *record, const struct call *odd, const struct call *usual)
 {
 	struct rw_finding *finding = &record->finding;
-	char who[128], others[128], called[96], usually[96];
+	char who[128], others[128], called[128], usually[128];
 	if (finding->confidence == RW_INCONCLUSIVE) {
 		snprintf(record->text, sizeof(record->text), "%s call different collectives on %s: %s or %s",
 			 subject(who, sizeof(who), record), finding->operation.comm_name,
@@ -447,13 +458,16 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 /* How a rank left the others' order; NULL: the two calls say it. */
 static const struct alignment_words {
 	const char *one, *more, *advice;
+	const char *scalar; /* advice where the first of these calls is an AllReduce of one element; NULL: the same */
 } alignment_words[] = {
 	[ALIGNMENT_OMITTED] = { "it has left out", "it has left out",
 				"find why this rank leaves these calls out: an expert without tokens, a branch on data, an exception that was "
 				"caught, one batch less than the others have" },
 	[ALIGNMENT_EXTRA] = { "it has made one call more,", "it has made",
 			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == 0`, one batch more than "
-			      "the others have" },
+			      "the others have",
+			      .scalar = "find what this rank alone calls there: a barrier around a save, or a loss or metric "
+					"that it reduces, under `if rank == 0`" },
 	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, or threads that race" },
 	[ALIGNMENT_CHANGED] = { 0 },
 };
@@ -461,12 +475,12 @@ static const struct alignment_words {
 void text_alignment(struct record *record, const struct alignment *alignment, const struct call *first, int64_t step)
 {
 	const struct alignment_words *words = &alignment_words[alignment->kind];
-	char called[64], in[32] = "", text[192];
+	char called[96], in[32] = "", text[224];
 
 	if (!words->advice)
 		return;
-	snprintf(called, sizeof(called), "%s of %" PRIu64 " %s", naming_function(first->function), first->count,
-		 naming_dtype(first->dtype));
+	snprintf(called, sizeof(called), "%s of %" PRIu64 " %s%s", naming_function(first->function), first->count,
+		 naming_dtype(first->dtype), scalar_words(first));
 	if (step >= 0)
 		snprintf(in, sizeof(in), ", in step %" PRId64, step);
 	if (alignment->kind == ALIGNMENT_SWAPPED)
@@ -477,7 +491,8 @@ void text_alignment(struct record *record, const struct alignment *alignment, co
 		snprintf(text, sizeof(text), "; %s %u calls%s, the first is %s%s", words->more, alignment->calls,
 			 alignment->kind == ALIGNMENT_EXTRA ? " more" : "", called, in);
 	add_text(record, text);
-	snprintf(record->advice, sizeof(record->advice), "%s", words->advice);
+	snprintf(record->advice, sizeof(record->advice), "%s",
+		 is_scalar(first) && words->scalar ? words->scalar : words->advice);
 	record->finding.advice = record->advice;
 }
 

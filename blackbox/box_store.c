@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "blackbox/place.h"
+#include "blackbox/run_mark.h"
 #include "blackbox/saved.h"
 
 /* A saved box, as the limit sees it. */
@@ -76,6 +77,13 @@ static void note(struct inventory *inventory, const char *directory, const char 
 	inventory->size += stored->size;
 }
 
+static bool is_saved(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(BOX_SAVED_SUFFIX);
+
+	return (length > suffix && !strcmp(name + length - suffix, BOX_SAVED_SUFFIX)) || evidence_is_name(name);
+}
+
 static void take_stock_of(struct inventory *inventory, int all_fd, const char *directory)
 {
 	int fd = openat(all_fd, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -88,10 +96,7 @@ static void take_stock_of(struct inventory *inventory, int all_fd, const char *d
 		return;
 	}
 	for (const struct dirent *entry; (entry = readdir(entries));) {
-		size_t length = strlen(entry->d_name), suffix = strlen(BOX_SAVED_SUFFIX);
-
-		if (length > suffix && !strcmp(entry->d_name + length - suffix, BOX_SAVED_SUFFIX) &&
-		    !fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
+		if (is_saved(entry->d_name) && !fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
 			note(inventory, directory, entry->d_name, &status);
 	}
 	closedir(entries);
@@ -120,11 +125,27 @@ static void take_stock(const struct box_store *store, struct inventory *inventor
 		qsort(inventory->items, inventory->count, sizeof(*inventory->items), by_age);
 }
 
+static bool is_beside_box(const struct box_store *store, const struct stored *stored)
+{
+	const char *slash = strchr(stored->path, '/');
+	char directory[NAME_MAX + 1];
+
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - stored->path) : 0, stored->path);
+	int fd = openat(store->all_fd, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool is = fd < 0 || run_mark_holds_box(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* Only those that are whole boxes of processes that have ended: whatever else lies there is not ours to remove. */
 static bool is_finished(const struct box_store *store, const struct stored *stored)
 {
 	struct box_reader reader;
 
+	if (evidence_is_name(stored->path))
+		return !is_beside_box(store, stored);
 	if (box_reader_open(&reader, store->all_fd, stored->path, (uid_t)-1, NULL))
 		return false;
 	bool finished = box_reader_life(&reader, NULL) == BOX_ORPHANED;
@@ -166,6 +187,15 @@ int box_store_save(struct box_store *store, struct box_reader *reader, char why[
 	int err = box_save(reader, store->job_fd, store->name, why);
 
 	store->saved += !err;
+	if (!err && store->limit)
+		keep_limit(store);
+	return err;
+}
+
+int box_store_save_evidence(struct box_store *store, int directory, const char *name, char why[BOX_STORE_WHY])
+{
+	int err = evidence_save(directory, name, store->job_fd, store->name, why);
+
 	if (!err && store->limit)
 		keep_limit(store);
 	return err;

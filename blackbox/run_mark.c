@@ -12,6 +12,7 @@
 static const char *const names[RUN_MARKS] = {
 	[RUN_MARK_FINDINGS] = "run.findings",
 	[RUN_MARK_FAILED] = "run.failed",
+	[RUN_MARK_KEPT] = "run.kept",
 };
 
 static int open_own(const char *directory)

@@ -12,6 +12,7 @@
 enum run_mark {
 	RUN_MARK_FINDINGS, /* there was a finding from warning up */
 	RUN_MARK_FAILED,   /* a launcher's job ended with another status than 0 */
+	RUN_MARK_KEPT,     /* a launcher was asked to keep all boxes: those that were there then */
 	RUN_MARKS,
 };
 

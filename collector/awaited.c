@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collector/sources/fork_lock.h"
 #include "collector/sources/kin.h"
 #include "collector/sources/other_end.h"
 
@@ -114,6 +115,8 @@ static int look(const struct awaited_process *process, struct proc_source *proc,
 	if (err)
 		return err;
 	err = look_at_thread(process, proc, id, now_ns, &seen);
+	bool in_lock =
+	    !err && seen.system_call == SYS_futex && fork_lock_is_awaited(proc_root, process->pid, rank->pid);
 	if (!err)
 		err = writer_process_check(&proven, why);
 	writer_process_close(&proven);
@@ -124,6 +127,7 @@ static int look(const struct awaited_process *process, struct proc_source *proc,
 					  .pid = process->pid,
 					  .tid = seen.tid,
 					  .is_child = kin.parent == rank->pid,
+					  .held_at_fork = in_lock,
 					  .state = seen.state,
 					  .system_call = seen.system_call,
 					  .cpu_ns = seen.cpu_ns,

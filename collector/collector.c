@@ -24,7 +24,7 @@
 #include "collector/sinks/socket.h"
 #include "collector/watch.h"
 
-enum { ROOM_MS = 1000, PUBLISH_MS = 500 /* at the end */, WAKE_MS = 10 /* several ranks often end together */ };
+enum { ROOM_MS = 1000, EVIDENCE_MS = 10000 /* from one copy of it to the next, while boxes live */, PUBLISH_MS = 500 /* at the end */, WAKE_MS = 10 /* several ranks often end together */ };
 
 struct collector {
 	const struct collector_options *options;
@@ -42,7 +42,7 @@ struct collector {
 	struct answers answers;
 	struct lookout lookout;
 	struct life life;
-	uint64_t next_room_ns;
+	uint64_t next_room_ns, next_evidence_ns;
 	size_t marked; /* findings that the mark beside the boxes stands for */
 };
 
@@ -182,6 +182,25 @@ static void mark_findings(struct collector *collector)
 	collector->marked = found;
 }
 
+static const char *boxes_directory(const struct collector *collector)
+{
+	return live_boxes_answer(collector->watch.boxes) ? live_boxes_directory(collector->watch.boxes) : NULL;
+}
+
+/* Beside the boxes at once; with the saved ones now and then, and behind the last of them. */
+static void keep_evidence(struct collector *collector, bool last, uint64_t now_ns)
+{
+	const char *directory = boxes_directory(collector), *name;
+
+	evidence_sink_tick(collector->outlet.evidence, directory, now_ns);
+	if (!collector->saver || !directory || (!last && now_ns < collector->next_evidence_ns))
+		return;
+	name = evidence_sink_news(collector->outlet.evidence);
+	if (name)
+		saver_save_evidence(collector->saver, directory, name);
+	collector->next_evidence_ns = now_ns + EVIDENCE_MS * UINT64_C(1000000);
+}
+
 /* An analysis_emit. */
 static void on_finding(void *argument, const struct rw_finding *finding)
 {
@@ -217,6 +236,7 @@ static void on_tick(uv_timer_t *timer)
 
 	lookout_tick(&collector->lookout, now_ns);
 	mark_findings(collector);
+	keep_evidence(collector, !live_boxes_count(collector->watch.boxes), now_ns);
 	outlet_tick(&collector->outlet);
 	broadcast_tick(&collector->broadcast, &collector->outlet.board, live_boxes_count(collector->watch.boxes), boxes, now_ns);
 	if (collector->socket) {
@@ -322,6 +342,8 @@ static int open_all(struct collector *collector)
 	if (err)
 		return err;
 	analysis_keep_cells(collector->analysis);
+	collector->outlet.evidence =
+	    evidence_sink_new(collector->claim.identity.job, collector->claim.identity.host, collector->options->quiet);
 	collector->answers = (struct answers){ .analysis = collector->analysis,
 					       .outlet = &collector->outlet,
 					       .host = collector->watch.host,
@@ -391,6 +413,7 @@ static void finish(struct collector *collector)
 
 	uv_timer_stop(&collector->timer);
 	live_boxes_save(collector->watch.boxes);
+	keep_evidence(collector, true, begin_ns);
 	saver_finish(collector->saver, LIFE_SAVE_MS);
 	uint64_t took_ms = (uv_hrtime() - begin_ns) / 1000000;
 	command_sink_finish(collector->outlet.command, took_ms < LIFE_SAVE_MS ? LIFE_SAVE_MS - took_ms : 0);
@@ -398,6 +421,8 @@ static void finish(struct collector *collector)
 
 static void close_all(struct collector *collector)
 {
+	if (collector->outlet.evidence)
+		evidence_sink_free(collector->outlet.evidence, boxes_directory(collector));
 	socket_close(collector->socket);
 	watch_close(&collector->watch);
 	broadcast_free(&collector->broadcast);

@@ -60,6 +60,7 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
 	publisher_finding(outlet->publisher, line);
+	evidence_sink_put(outlet->evidence, line);
 	if (board_tell(&outlet->board, finding) && !known)
 		command_sink_put(outlet->command, line);
 	announce(outlet, line); /* a notice may have been more before: its end is told */

@@ -11,6 +11,7 @@
 #include "finding/board.h"
 #include "collector/nats/publisher.h"
 #include "collector/sinks/command.h"
+#include "collector/sinks/evidence.h"
 #include "finding/line_sink.h"
 #include "collector/sinks/socket.h"
 #include "finding/announcer.h"
@@ -21,6 +22,7 @@ struct outlet {
 	struct socket_sink *socket; /* set by the owner; NULL none */
 	struct command_sink *command; /* so, too */
 	struct publisher *publisher;  /* so, too */
+	struct evidence_sink *evidence; /* so, too */
 	struct line_sink *lines;      /* NULL none … */
 	struct written written;       /* … and what went there */
 	struct announcer announcer;   /* text for people; quiet: none */

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
+#include "blackbox/evidence.h"
 #include "base/in_time.h"
 
 enum { OPEN_MS = 1000 };
@@ -18,6 +20,8 @@ struct errand {
 	uv_work_t work; /* first: freed through it */
 	struct saver *saver;
 	struct box_reader reader;
+	char evidence[EVIDENCE_NAME]; /* "": it is the box; else this file … */
+	int directory;                /* … in here */
 	struct errand *next;
 	char why[BOX_STORE_WHY];
 	int err;
@@ -82,7 +86,10 @@ static void work(uv_work_t *work)
 {
 	struct errand *errand = (struct errand *)work;
 
-	errand->err = box_store_save(&errand->saver->store, &errand->reader, errand->why);
+	struct box_store *store = &errand->saver->store;
+
+	errand->err = *errand->evidence ? box_store_save_evidence(store, errand->directory, errand->evidence, errand->why)
+					: box_store_save(store, &errand->reader, errand->why);
 }
 
 static void start_first(struct saver *saver);
@@ -100,7 +107,10 @@ static void on_done(uv_work_t *work, int status)
 	if (!saver->first)
 		saver->last = &saver->first;
 	saver->pending--;
-	box_reader_close(&errand->reader);
+	if (*errand->evidence)
+		close(errand->directory);
+	else
+		box_reader_close(&errand->reader);
 	free(errand);
 	start_first(saver);
 }
@@ -110,6 +120,29 @@ static void start_first(struct saver *saver)
 {
 	if (saver->first)
 		uv_queue_work(saver->loop, &saver->first->work, work, on_done);
+}
+
+static void queue(struct saver *saver, struct errand *errand)
+{
+	errand->saver = saver;
+	*saver->last = errand;
+	saver->last = &errand->next;
+	if (++saver->pending == 1)
+		start_first(saver);
+}
+
+void saver_save_evidence(struct saver *saver, const char *directory, const char *name)
+{
+	struct errand *errand = saver ? calloc(1, sizeof(*errand)) : NULL;
+
+	if (!errand)
+		return;
+	snprintf(errand->evidence, sizeof(errand->evidence), "%s", name);
+	errand->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (errand->directory >= 0)
+		queue(saver, errand);
+	else
+		free(errand);
 }
 
 void saver_save(struct saver *saver, const struct box_reader *reader)
@@ -126,13 +159,9 @@ void saver_save(struct saver *saver, const struct box_reader *reader)
 			     saver->store.path);
 		return;
 	}
-	errand->saver = saver;
 	errand->reader = *reader;
 	errand->reader.fd = fd;
-	*saver->last = errand;
-	saver->last = &errand->next;
-	if (++saver->pending == 1)
-		start_first(saver);
+	queue(saver, errand);
 }
 
 unsigned saver_pending(const struct saver *saver)

@@ -16,6 +16,8 @@ struct saver *saver_open(uv_loop_t *loop, const char *directory, const char *job
 /* Queues a copy of the box as it will be when its turn comes. The reader stays the caller's and may be closed. Says on
  * stderr what could not be saved. Accepts NULL. */
 void saver_save(struct saver *saver, const struct box_reader *reader);
+/* Queues a copy of the file of evidence of this name (blackbox/evidence.h), which lies in `directory`. Accepts NULL. */
+void saver_save_evidence(struct saver *saver, const char *directory, const char *name);
 /* Boxes queued and not written yet; 0 for NULL. */
 unsigned saver_pending(const struct saver *saver);
 /* Runs the loop until all is written or the time is over; then says what was saved where, and what was not. Accepts NULL. */

@@ -118,6 +118,7 @@ static const struct record_field header_fields[] = {
 	HEADER(end, U32),
 	HEADER(history_limited, U32),
 	HEADER(mask_missing, HEX),
+	HEADER(mask_ns, U64),
 };
 
 json_t *box_json_header(const struct rw_box_header *header)

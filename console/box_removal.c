@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,18 +11,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "blackbox/evidence.h"
 #include "blackbox/run_mark.h"
 #include "blackbox/saved.h"
+#include "console/box_folder.h"
 #include "protocol/lock.h"
-
-static int open_directory_of(const struct box_entry *entry, char path[PATH_MAX])
-{
-	if (snprintf(path, PATH_MAX, "%s", entry->path) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
 
 static bool is_same_file(const struct box_entry *entry, int directory, const char *name, struct stat *status)
 {
@@ -53,9 +45,8 @@ static int remove_in(const struct box_entry *entry, int directory, const char *n
 int box_remove(const struct box_entry *entry, uint64_t *bytes)
 {
 	const char *slash = strrchr(entry->path, '/');
-	char path[PATH_MAX];
 	struct stat status;
-	int directory = open_directory_of(entry, path);
+	int directory = box_folder_open(entry->path);
 
 	if (directory < 0)
 		return directory;
@@ -79,7 +70,7 @@ int box_size(const struct box_entry *entry, uint64_t *bytes)
 void box_remove_directory(const struct box_entry *entry)
 {
 	char path[PATH_MAX];
-	int directory = open_directory_of(entry, path);
+	int directory = box_folder_open(entry->path);
 
 	if (directory < 0)
 		return;
@@ -87,11 +78,14 @@ void box_remove_directory(const struct box_entry *entry)
 		int lock = openat(directory, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		bool used = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB);
 
-		if (!used)
+		if (!used) {
 			run_mark_clear(directory);
+			evidence_clear(directory);
+		}
 		if (lock >= 0 && !used)
 			unlinkat(directory, LOCK_NAME, 0);
-		rmdir(path);
+		if (box_folder_name(entry->path, path))
+			rmdir(path);
 		if (lock >= 0)
 			close(lock);
 	}

@@ -13,8 +13,8 @@
 int box_remove(const struct box_entry *entry, uint64_t *bytes);
 /* What box_remove() would free. */
 int box_size(const struct box_entry *entry, uint64_t *bytes);
-/* The box's directory, when no box is left in it: with the lock file of a collector that has ended, and the run's
- * marks. One that a collector uses stays. */
+/* The box's directory, when no box is left in it: with the lock file of a collector that has ended, the run's
+ * marks, and what was seen live. One that a collector uses stays. */
 void box_remove_directory(const struct box_entry *entry);
 
 #endif

@@ -13,6 +13,7 @@ enum {
 	MATCHES_DRIFT = 64, /* and for a drift to be seen */
 	DRIFT_PARTS = 4,   /* the first and the last of so many parts of the time show the drift */
 };
+#define LASTS_NS     UINT64_C(1000000000000000) /* no operation lasts for more than some days */
 #define SPREAD_NS    10000000.0     /* half of the ends lie within that of where they should, or these are not the same operations */
 #define DRIFT_NS     60000000000.0  /* time over which a drift shows, at least */
 #define DRIFT_MOST   1e-3
@@ -54,6 +55,8 @@ static bool ends_for_all_at_once(const struct rw_operation *operation)
 	const uint32_t known = RW_KNOWN_API | RW_KNOWN_DONE, apart = RW_FLAG_CAPTURED | RW_FLAG_UNANNOUNCED | RW_FLAG_ABORTED;
 
 	if ((operation->known & known) != known || operation->flags & apart || !operation->count)
+		return false;
+	if (operation->done_seen_ns < operation->api_ns || operation->done_seen_ns - operation->api_ns > LASTS_NS) /* damage */
 		return false;
 	switch (operation->function) {
 	case RW_FUNCTION_ALL_GATHER:

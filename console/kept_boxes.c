@@ -233,6 +233,12 @@ static uint64_t choose_first(struct stock *stock)
 	return (newest ? newest->bytes : 0) + (found && found != newest ? found->bytes : 0);
 }
 
+/* These are beside the limit: only "rankwatch clean" removes them. */
+static bool was_to_be_kept(const struct run *run)
+{
+	return mark_time_ns(run, RUN_MARK_KEPT) >= (int64_t)run->began_ns;
+}
+
 static void choose(struct stock *stock, uint64_t limit)
 {
 	uint64_t held = choose_first(stock);
@@ -241,6 +247,7 @@ static void choose(struct stock *stock, uint64_t limit)
 	for (size_t i = 0; i < stock->boxes.run_count; i++) {
 		struct run *run = &stock->runs[i];
 
+		run->stays |= was_to_be_kept(run);
 		if (run->stays || !is_over(run))
 			continue;
 		fits = fits && held <= limit && run->bytes <= limit - held;
@@ -315,13 +322,13 @@ int kept_boxes_remove_run(const char *job, uint64_t began_ns, struct kept_boxes 
 }
 
 /* Before its directory is known to anybody but the ranks: it is marked where it is there. */
-void kept_boxes_mark_failed(const char *job)
+void kept_boxes_mark(const char *job, enum run_mark mark)
 {
 	char places[BOX_PLACES][BOX_PLACE_PATH];
 	int count = box_places(getenv("RANKWATCH_DIR"), getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
 
 	for (int i = 0; i < count; i++)
-		run_mark_leave(places[i], RUN_MARK_FAILED);
+		run_mark_leave(places[i], mark);
 }
 
 void kept_boxes_print(FILE *out, const char *who, const struct kept_boxes *kept)

@@ -5,13 +5,16 @@
  *
  * A run has ended when none of its processes lives (the lock of their boxes, their start time, the plugin's heartbeat
  * of the last seconds), nobody lives whose box lies in the same directory, and no collector works there. Of ended runs
- * the newest stay within a limit; besides the newest one and the newest with findings stay, however large they are.
+ * the newest stay within a limit; besides the newest one and the newest with findings stay, however large they are, and
+ * those that a launcher was asked to keep (--keep-boxes all).
  */
 #ifndef CONSOLE_KEPT_BOXES_H
 #define CONSOLE_KEPT_BOXES_H
 
 #include <stdint.h>
 #include <stdio.h>
+
+#include "blackbox/run_mark.h"
 
 #define KEPT_BOXES_ALL UINT64_MAX
 
@@ -34,9 +37,9 @@ int kept_boxes_trim(uint64_t limit, struct kept_boxes *kept);
  * communicators with them, unless one of them lives or has left a mark that it failed or that something was found. 0 or
  * -ENOMEM. */
 int kept_boxes_remove_run(const char *job, uint64_t began_ns, struct kept_boxes *kept);
-/* The job of a launcher ended with another status than 0: its boxes are not removed by another launcher of the same
- * job. */
-void kept_boxes_mark_failed(const char *job);
+/* Leaves this mark where boxes of the job are: with RUN_MARK_FAILED they are not removed by another launcher of the same job,
+ * with RUN_MARK_KEPT by none. */
+void kept_boxes_mark(const char *job, enum run_mark mark);
 
 /* Does the same as kept_boxes_trim() in a process of its own, which says on stderr what it removed; nobody waits for
  * it. */

@@ -13,6 +13,7 @@
 #include "base/foreign_text.h"
 #include "console/common_clock.h"
 #include "console/host_clocks.h"
+#include "console/seen_live.h"
 #include "finding/finding_json.h"
 #include "finding/rank_list.h"
 
@@ -239,7 +240,10 @@ int replay_open(struct replay *replay, struct box_entry *entries, size_t count, 
 		return error;
 	/* Of several machines at most one is this one: then nobody looks, which is said. */
 	kernel_xids_add(&replay->xids, replay->machines[0].analysis, kernel_log, entries, count);
-	return play_all(replay, &playing);
+	error = play_all(replay, &playing);
+	if (!error)
+		seen_live_add(replay);
+	return error;
 }
 
 void replay_close(struct replay *replay)

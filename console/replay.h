@@ -36,7 +36,8 @@ struct replay {
 	struct replay_process *processes; /* by machine, then by rank */
 	size_t count;
 	struct kernel_xids xids;
-	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Only replay.c knows the keys. */
+	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Only replay.c knows the keys.
+	 * With the causes that were seen live, and behind them what was seen live only (console/seen_live.h). */
 	json_t *findings;
 	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures and
 	 * times of day only. */

@@ -12,6 +12,7 @@
 #include "protocol/explanation.h"
 #include "console/flight_recorder/left_dumps.h"
 #include "console/scan_line.h"
+#include "console/seen_live.h"
 #include "finding/rank_list.h"
 #include "finding/step_text.h"
 
@@ -218,9 +219,12 @@ static void print_scan(FILE *out, const struct replay *replay)
 }
 
 /* What the kernel saw then is in no box. */
-static void print_level(FILE *out)
+static void print_level(FILE *out, const struct replay *replay)
 {
-	fputs("level     self: of its threads what the processes sampled of themselves\n", out);
+	fputs("level     self: of its threads what the processes sampled of themselves", out);
+	if (seen_live_any(replay))
+		fputs("; and what a collector saw live", out);
+	fputc('\n', out);
 }
 
 static void print_recorded(FILE *out, const struct analysis_summary *summary)
@@ -239,11 +243,12 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	fputc('\n', out);
 }
 
-static void print_account(FILE *out, const struct replay_machine *machine)
+static void print_account(FILE *out, const struct replay *replay, const struct replay_machine *machine)
 {
 	struct analysis_account account;
 
 	analysis_tell_account(machine->analysis, &account);
+	seen_live_correct(replay, &account);
 	json_t *told = account_json(&account);
 	account_print(out, "", LABEL, told);
 	json_decref(told);
@@ -266,7 +271,7 @@ static void print_machine(FILE *out, const struct replay *replay, const struct r
 	FILE *text = open_memstream(&lines, &size);
 
 	if (text) {
-		print_account(text, machine);
+		print_account(text, replay, machine);
 		print_explanation(text, machine);
 	}
 	if (!text || fclose(text) || !lines)
@@ -352,7 +357,7 @@ static void print_record(FILE *out, const struct replay *replay, uint64_t now_ns
 	print_nccl(out, replay);
 	print_mask(out, replay);
 	print_scan(out, replay);
-	print_level(out);
+	print_level(out, replay);
 	print_recorded(out, &summary);
 	print_machines(out, replay);
 	print_xids(out, replay);

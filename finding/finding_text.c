@@ -15,6 +15,7 @@
 #include "finding/forecast_text.h"
 #include "finding/incident_text.h"
 #include "finding/python_text.h"
+#include "finding/seen_live_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
 
@@ -377,6 +378,8 @@ int finding_print(FILE *out, const json_t *finding, const struct finding_style *
 		print_values(out, style, finding);
 	else
 		print_lateness(out, style, finding);
+	if (seen_live_text_is(finding))
+		print_labelled(out, style, "  live     ", seen_live_text_write, finding);
 	if (incident_text_is_story(finding))
 		print_labelled(out, style, "  story    ", incident_text_write, finding);
 	if (value_text(finding, "advice"))

@@ -28,6 +28,8 @@ uint64_t value_time(const json_t *object, const char *key)
 	rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &fields) : NULL;
 	double fraction = rest && *rest == '.' ? strtod(rest, NULL) : 0;
 
+	if (!(fraction >= 0 && fraction < 1))
+		fraction = 0;
 	return rest ? (uint64_t)timegm(&fields) * 1000000000 + (uint64_t)(fraction * 1e9 + 0.5) : 0;
 }
 

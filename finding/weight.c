@@ -16,9 +16,15 @@ static int place_of(const json_t *finding, const char *key, const char *const *n
 	return place;
 }
 
+static const char *const severities[] = { "critical", "warning", "notice" };
+
+bool weight_is_more_severe(const json_t *left, const json_t *right)
+{
+	return place_of(left, "severity", severities, 3) < place_of(right, "severity", severities, 3);
+}
+
 int weight_compare(const json_t *left, const json_t *right)
 {
-	static const char *const severities[] = { "critical", "warning", "notice" };
 	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
 	int by = place_of(left, "severity", severities, 3) - place_of(right, "severity", severities, 3);
 	uint64_t left_at = value_time(left, "first_seen"), right_at = value_time(right, "first_seen");

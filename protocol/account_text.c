@@ -8,6 +8,7 @@
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"
+#include "protocol/turns_text.h"
 
 enum { PATH_COLUMNS = 40 };
 static const double told = 0.05;  /* of the time is worth a line, */
@@ -39,25 +40,24 @@ static json_t *why_unnamed(const struct analysis_loss *loss)
 	case ANALYSIS_UNNAMED_STEPS:
 		return json_string("which operations make a step is not known, and lateness is judged step by step");
 	case ANALYSIS_UNNAMED_SHORT:
-		return json_sprintf("%lu step%s seen, and before the %dth nobody is named for being late", compared,
+		return json_sprintf("%lu step%s seen; ranks are judged for being late from the %dth on", compared,
 				    compared == 1 ? " was" : "s were", EXCURSION_STEPS_MIN);
 	case ANALYSIS_UNNAMED_EARLY:
-		return json_sprintf("only %lu steps were seen, and before the %dth a rank is named only if its lateness hardly changes, began at "
-				    "once with a fifth of the step, or has a cause that is seen", compared, EXCURSION_EARLY);
+		return json_sprintf("only %lu steps were seen: until the %dth, only steady lateness, a sudden one of a fifth of the step, or one "
+				    "whose cause is seen can be told from chance", compared, EXCURSION_EARLY);
 	case ANALYSIS_UNNAMED_SPREAD:
-		return json_string("what only adds up over many operations is judged in windows of two seconds and more, and in these it has not "
-				   "stood out from the others for long enough");
+		return json_string("it is late by a little in many operations, and what that adds up to has not been clearly more than others' for "
+				   "long enough");
 	case ANALYSIS_UNNAMED_LITTLE:
-		return json_string("in no training step did others wait for it for 20 ms, the least that is judged");
+		return json_string("no training step lost 20 ms to it, the least that is judged");
 	case ANALYSIS_UNNAMED_FEW:
-		return json_sprintf("it was late in %lu of %lu steps, and fewer than three in a row, or four in all, may be chance", late, all);
+		return json_sprintf("it was late in %lu of %lu steps: fewer than three in a row, or four in all, may be chance", late, all);
 	case ANALYSIS_UNNAMED_UNSURE:
-		return json_string("it is suspected, but it is not confirmed that steps would be shorter without it");
+		return json_string("it was late, but steps would not clearly be shorter without it");
 	case ANALYSIS_UNNAMED_ONE:
-		return json_string("there is only one other rank to compare it with, so it is named only if its lateness hardly changes for 24 steps, or "
-				   "has a cause that is seen");
+		return json_string("there is only one other rank to compare it with: that takes 24 steps of steady lateness, or a cause that is seen");
 	case ANALYSIS_UNNAMED_CHANCE:
-		return json_string("its lateness has not stood out, far or long enough, from what the others were late by");
+		return json_string("others were at times late by nearly as much, so it may be chance");
 	}
 	return json_null();
 }
@@ -87,9 +87,9 @@ json_t *account_json(const struct analysis_account *account)
 	losses = json_array();
 	for (uint32_t i = 0; i < account->loss_count; i++)
 		json_array_append_new(losses, loss_json(&account->losses[i]));
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o}", "own", account->own, "wait", account->wait, "transfer",
-			 account->transfer, "unseen", account->unseen, "nobody", account->nobody, "left_out",
-			 account->left_out, "waited_for", losses);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o}", "own", account->own, "wait", account->wait,
+			 "transfer", account->transfer, "unseen", account->unseen, "nobody", account->nobody,
+			 "left_out", account->left_out, "waited_for", losses, "turns", turns_json(&account->turns));
 }
 
 static double number(const json_t *object, const char *key)
@@ -166,6 +166,18 @@ static void print_loss(FILE *out, const json_t *loss)
 	fputc('\n', out);
 }
 
+/* Does a finding name one of them? Then why others have none matters to nobody. */
+static bool is_any_named(const json_t *losses)
+{
+	const json_t *loss;
+	size_t i;
+
+	json_array_foreach(losses, i, loss)
+		if (!json_string_value(json_object_get(loss, "not_named")))
+			return true;
+	return false;
+}
+
 /* Without this, "no finding" beside it would look like a contradiction. */
 static void print_not_named(FILE *out, const char *before, int label, const json_t *loss)
 {
@@ -184,18 +196,18 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 	if (number(account, "nobody") >= told) {
 		print_label(out, before, label, "waited");
 		fprintf(out,
-			"%d %% of the time for ranks that cannot be named: half of them came as late, or what they did "
-			"is not seen\n",
+			"%d %% of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n",
 			percent(account, "nobody"));
-	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told) {
+	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told &&
+		   !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
-		fputs("in operations that ended for each other in turn: no rank stands out\n", out);
+		fputs("for each other by turns: no rank stands out\n", out);
 	}
 	if (number(account, "transfer") >= large) {
 		print_label(out, before, label, "transfers");
 		fprintf(
 		    out,
-		    "for %d %% of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n",
+		    "for %d %% of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n",
 		    percent(account, "transfer"));
 	}
 }
@@ -204,8 +216,8 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 static void print_left_out(FILE *out, const char *before, int label)
 {
 	print_label(out, before, label, "not seen");
-	fputs("most of the time: of small operations in a row one in 16 has GPU progress; RANKWATCH_GPU_TIME=watermark "
-	      "gives it to all\n",
+	fputs("most of the time: the budget pays for the GPU progress of a part of the small operations; "
+	      "RANKWATCH_GPU_TIME=watermark records all of them\n",
 	      out);
 }
 
@@ -214,7 +226,7 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 	const json_t *losses = json_object_get(account, "waited_for");
 	size_t i;
 	const json_t *loss;
-	bool left_out = json_is_true(json_object_get(account, "left_out"));
+	bool left_out = json_is_true(json_object_get(account, "left_out")), named = is_any_named(losses);
 
 	if (!json_is_object(account) ||
 	    (!left_out && number(account, "wait") < told && !json_array_size(losses) && number(account, "transfer") < large))
@@ -227,8 +239,10 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 	{
 		print_label(out, before, label, "waited");
 		print_loss(out, loss);
-		print_not_named(out, before, label, loss);
+		if (!named)
+			print_not_named(out, before, label, loss);
 	}
+	turns_print(out, before, label, json_object_get(account, "turns"));
 	print_unnamed(out, before, label, account);
 	if (left_out)
 		print_left_out(out, before, label);

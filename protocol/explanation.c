@@ -37,21 +37,21 @@ void explanation_print(FILE *out, const char *before, int label, const json_t *e
 	else if (json_is_true(json_object_get(explanation, "sends")))
 		print_line(out, before, label, "loss", "which ranks compute it is not known: no whole step of a pipeline was seen on all of its ranks");
 	else
-		print_line(out, before, label, "loss", "no rank sends to another: there is no pipeline whose other stages would log none");
+		print_line(out, before, label, "loss", "no rank sends to another, so this is no pipeline: where only some ranks log a loss, look elsewhere");
 	if (json_is_object(memory))
 		memory_text_print(out, before, label, memory);
 	else if (live)
-		print_line(out, before, label, "memory", "of no GPU is anything to be said yet, or NVML tells nothing here");
+		print_line(out, before, label, "memory", "nothing is known of any GPU's memory yet, or NVML does not answer here");
 	else
-		print_line(out, before, label, "memory", "of no GPU is anything to be said: no collector of this user noted it in the black boxes, or for less than 16 s");
+		print_line(out, before, label, "memory", "not known: no collector of this user noted it in the black boxes for at least 16 s");
 	if (json_is_object(steps))
 		course_text_print(out, before, label, steps);
 	else
-		print_line(out, before, label, "steps", "too few are known by their numbers to say which are long");
+		print_line(out, before, label, "steps", "too few steps have numbers to say which are long");
 	if (!json_is_object(pace))
 		print_line(out, before, label, "slower", "too few steps are known to say whether they become longer");
 	else if (value_is(pace, "course", "steady"))
-		print_line(out, before, label, "slower", "not for good: nothing that lasts is beyond what steps differ by");
+		print_line(out, before, label, "slower", "no: steps do not take longer for good than they did before");
 	else
 		pace_text_print(out, before, label, pace);
 }

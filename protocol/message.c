@@ -228,7 +228,10 @@ static void print_findings(FILE *out, const json_t *summary)
 	long long critical = count_of(findings, "critical"), warning = count_of(findings, "warning");
 
 	if (!critical && !warning) {
-		fputs("  findings   none\n", out);
+		fprintf(out, "  findings   none%s\n",
+			json_is_true(json_object_get(summary, "unjudged"))
+			    ? " while the job ran; how it ended was not looked at in time"
+			    : "");
 		return;
 	}
 	fprintf(out, "  findings   %lld critical, %lld warning", critical, warning);

@@ -55,7 +55,9 @@ bool message_hello_is_of(const json_t *hello, const char *job);
 /* {"summary":{…}}; likewise. */
 char *message_summary(const struct message_summary *summary);
 
-/* A summary as people read it, three or four lines; `who` stands before the first. Text from a job is escaped. */
+/* A summary as people read it, three or four lines; `who` stands before the first. Text from a job is escaped.
+ * "unjudged": true beside the collector's keys (a launcher's word): nothing was found by the collector, and what the
+ * black boxes show of the job's end was not to be had. */
 void message_print_summary(FILE *out, const char *who, const json_t *summary);
 /* The same in two parts: what was seen and found, and where it can be looked at again. */
 void message_print_figures(FILE *out, const char *who, const json_t *summary);

@@ -6,34 +6,45 @@
 #include <string.h>
 
 #include "analysis/host_cause.h"
+#include "analysis/job/order.h"
 #include "analysis/job/told.h"
 #include "analysis/naming.h"
 
 enum { REASON_SHOWN = 64 /* bytes of a reason, where ranks have different ones */ };
 
-/* How a rank stands in the lane that shows it latest. */
+/* How a rank stands in the lane that shows it latest, or by its rows. */
 struct view {
-	const struct lane *lane;
-	const struct world_comm *comm;
-	uint32_t member;
+	const struct world_comm *comm; /* NULL: it was not compared */
 	bool late;     /* decided */
+	bool even;     /* it is late evenly */
+	bool by_rows;  /* then what follows is so, too: */
+	bool of_stage; /* it is late with its whole stage */
 	double recent; /* share of the time, of late */
-	double evenly; /* the same, over the last parts (analysis/job/parts.h) */
+	double evenly; /* the same, over the last parts (analysis/job/parts.h) … */
+	double in_rows; /* … and over the newest rows */
 	double least;  /* share that it must be, of late, to be reported */
+	double share;  /* that it costs */
+	double late_time, host, device; /* of the same unit: what it was late by, and which part of it was its host's or its device's */
+	double lasted_s; /* newest cut or row, … */
+	uint32_t compared; /* … and who was compared in it */
 };
 
 /* Of one host. */
 struct host_view {
 	uint32_t judged, late, near;
 	bool even;         /* those that are decided are late evenly, so that noise of a few cuts hides who else is */
+	bool by_rows;      /* one of those that are decided is so by its rows: then rows say who else is */
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
 	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
+	bool parted;       /* one of those that are late is so since its calls and those of others do not meet */
 };
 
 struct views {
+	const struct row_lanes *rows;
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
+	uint64_t *parted_ns; /* by world rank: since when its calls meet those of others no more; UINT64_MAX: they do */
 };
 
 static double least_recent(const struct lane *lane, uint32_t member)
@@ -41,48 +52,103 @@ static double least_recent(const struct lane *lane, uint32_t member)
 	return lane->members[member].parts.even ? LATE_RECENT_EVEN * lane_least_share(lane, member) : LATE_RECENT_MIN;
 }
 
-static bool look(const struct lanes *lanes, struct world *world, struct views *views)
+static void look_at_lane(const struct world_comm *comm, struct views *views)
 {
+	const struct lane *lane = comm->lane;
+
+	for (uint32_t i = 0; i < comm->member_count && i < lane->room; i++) {
+		const struct lane_member *member = &lane->members[i];
+		struct view *view = &views->ranks[comm->members[i].rank];
+		bool late = lane_is_late(lane, i);
+		if (!member->judged || (view->comm && !late))
+			continue;
+		*view = (struct view){ .comm = comm, .late = late, .even = member->parts.even, .recent = lane_recent(lane, i),
+				       .evenly = parts_share(&member->parts), .least = least_recent(lane, i),
+				       .share = lane_share(lane, i, LANES_TOLD), .late_time = member->late, .host = member->host,
+				       .device = member->device, .lasted_s = lane->lasted_s, .compared = lane->compared };
+	}
+}
+
+static void look_at_rows(const struct row_lanes *rows, const struct world *world, uint32_t rank, struct view *view, uint64_t now_ns)
+{
+	struct row_lanes_view seen;
+
+	if (!row_lanes_look(rows, world, rank, now_ns, &seen))
+		return;
+	view->in_rows = seen.recent;
+	view->comm = view->comm ? view->comm : seen.comm;
+	if (!seen.late)
+		return;
+	*view = (struct view){ .comm = seen.comm, .late = true, .by_rows = true, .of_stage = seen.of_stage, .recent = seen.recent,
+			       .evenly = view->evenly, .in_rows = seen.recent, .least = LATE_SERIES_SHARE, .share = seen.share,
+			       .late_time = seen.late_ms, .host = seen.host_ms, .device = seen.device_ms,
+			       .lasted_s = seen.lane->lasted_us / 1e6, .compared = seen.lane->compared };
+}
+
+static bool look(const struct lanes *lanes, const struct row_lanes *rows, struct world *world, struct views *views, uint64_t now_ns)
+{
+	views->rows = rows;
 	views->ranks = calloc(world->rank_room + 1, sizeof(*views->ranks));
 	views->hosts = calloc(world->host_count + 1, sizeof(*views->hosts));
 	if (!views->ranks || !views->hosts)
 		return false;
-	for (uint32_t i = 0; i < lanes->count; i++) {
-		const struct world_comm *comm = world->comms[lanes->judged[i]];
-		for (uint32_t k = 0; k < comm->member_count && k < comm->lane->room; k++) {
-			struct view *view = &views->ranks[comm->members[k].rank];
-			bool late = lane_is_late(comm->lane, k);
-			if (!comm->lane->members[k].judged || (view->lane && !late))
-				continue;
-			*view = (struct view){ .lane = comm->lane, .comm = comm, .member = k, .late = late,
-					       .recent = lane_recent(comm->lane, k),
-					       .evenly = parts_share(&comm->lane->members[k].parts),
-					       .least = least_recent(comm->lane, k) };
+	for (uint32_t i = 0; i < lanes->count; i++)
+		look_at_lane(world->comms[lanes->judged[i]], views);
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		look_at_rows(rows, world, i, &views->ranks[i], now_ns);
+	return true;
+}
+
+/* On any communicator of the rank. */
+static bool look_for_partings(const struct world *world, const struct findings *findings, struct views *views,
+			      uint64_t now_ns)
+{
+	views->parted_ns = malloc((world->rank_room + 1) * sizeof(*views->parted_ns));
+	if (!views->parted_ns)
+		return false;
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		views->parted_ns[i] = UINT64_MAX;
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		const struct world_comm *comm = world->comms[i];
+		uint64_t since_ns = order_parted_since(world, comm, findings, now_ns);
+		for (uint32_t k = 0; since_ns != UINT64_MAX && k < comm->member_count; k++) {
+			uint64_t *own = &views->parted_ns[comm->members[k].rank];
+			*own = since_ns < *own ? since_ns : *own;
 		}
 	}
 	return true;
+}
+
+/* It was not late before. What was told before goes on. */
+static bool is_for_parting(const struct world *world, const struct views *views, uint32_t rank)
+{
+	return views->parted_ns[rank] != UINT64_MAX && world->ranks[rank].late_ns >= views->parted_ns[rank];
 }
 
 static void count_late(const struct world *world, struct views *views, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
-		if (!view->lane)
+		if (!view->comm)
 			continue;
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
 		host->judged++;
-		if (!view->late)
+		if (!view->late || view->of_stage)
 			continue;
-		host->even = (host->even || !host->late) && view->lane->members[view->member].parts.even;
+		host->even = (host->even || !host->late) && view->even;
+		host->by_rows |= view->by_rows;
 		host->least = !host->late || view->least < host->least ? view->least : host->least;
 		host->since_ns = !host->late || since_ns < host->since_ns ? since_ns : host->since_ns;
+		host->parted |= is_for_parting(world, views, i);
 		host->late++;
 	}
 }
 
 static double lateness_of(const struct host_view *host, const struct view *view)
 {
+	if (host->by_rows)
+		return view->in_rows;
 	return host->even ? view->evenly : view->recent;
 }
 
@@ -90,13 +156,13 @@ static void count_near(const struct world *world, struct views *views)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
-		struct host_view *host = view->lane && view->late ? &views->hosts[world->ranks[i].host] : NULL;
+		struct host_view *host = view->comm && view->late && !view->of_stage ? &views->hosts[world->ranks[i].host] : NULL;
 		if (host && lateness_of(host, view) > host->latest)
 			host->latest = lateness_of(host, view);
 	}
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
-		struct host_view *host = view->lane ? &views->hosts[world->ranks[i].host] : NULL;
+		struct host_view *host = view->comm ? &views->hosts[world->ranks[i].host] : NULL;
 		if (host && host->late)
 			host->near += lateness_of(host, view) >= LATE_NEAR * host->latest;
 	}
@@ -113,11 +179,11 @@ static bool is_adopted(const struct world *world, uint32_t rank)
 	return world->ranks[rank].found & (1u << RW_KIND_STRAGGLER);
 }
 
-static void set_kind(struct rw_finding *finding, const struct lane_member *member)
+static void set_kind(struct rw_finding *finding, const struct view *view)
 {
-	if (member->host >= member->late * 0.9)
+	if (view->host >= view->late_time * 0.9)
 		finding->late.kind = RW_LATE_HOST;
-	else if (member->device > member->host && member->host * 2 < member->late)
+	else if (view->device > view->host && view->host * 2 < view->late_time)
 		finding->late.kind = RW_LATE_DEVICE;
 }
 
@@ -151,7 +217,10 @@ static void write_sentence(struct record *record, const char *works)
 	char ranks[128];
 
 	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
-	if (finding->scope == RW_SCOPE_HOST)
+	if (finding->scope == RW_SCOPE_STAGE)
+		snprintf(record->text, sizeof(record->text), "the pipeline's stage of %s %s longer than it used to, and the others do not: %.0f %% of the time",
+			 ranks, works, finding->late.lost_share * 100);
+	else if (finding->scope == RW_SCOPE_HOST)
 		snprintf(record->text, sizeof(record->text),
 			 "host %s (%s) %s longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
 			 works, finding->late.lost_share * 100);
@@ -167,8 +236,7 @@ static void write_text(struct record *record, const struct view *view)
 	char what[224];
 
 	write_sentence(record, "works");
-	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lane->lasted_s,
-		 view->lane->compared);
+	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lasted_s, view->compared);
 	record_add_evidence(record, "messages", -1, what);
 	if (finding->cause.text == record->differing)
 		record_add_missing(record, "which of these reasons is the host's: its ranks have different ones");
@@ -263,8 +331,7 @@ static void tell(const struct world *world, struct findings *findings, const str
 	uint64_t since_ns = now_ns;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct view *each = &views->ranks[ranks[i]];
-		double own = lane_share(each->lane, each->member, LANES_TOLD);
-		share = own > share ? own : share;
+		share = each->share > share ? each->share : share;
 		if (world->ranks[ranks[i]].late_ns && world->ranks[ranks[i]].late_ns < since_ns)
 			since_ns = world->ranks[ranks[i]].late_ns;
 	}
@@ -278,7 +345,7 @@ static void tell(const struct world *world, struct findings *findings, const str
 	finding->late.present = true;
 	finding->late.by_ms = -1;
 	finding->late.lost_share = share;
-	set_kind(finding, &view->lane->members[view->member]);
+	set_kind(finding, view);
 	const struct world_reason *reason = set_reason(record, world, ranks, count, now_ns);
 	if (!reason)
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
@@ -320,7 +387,7 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 	if (!ranks)
 		return;
 	for (uint32_t i = 0; i < world->rank_room; i++) {
-		if (!views->ranks[i].lane || world->ranks[i].host != host)
+		if (!views->ranks[i].comm || world->ranks[i].host != host)
 			continue;
 		ranks[count++] = i;
 		adopted |= is_adopted(world, i);
@@ -333,12 +400,46 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 	free(ranks);
 }
 
+/* Its first rank stands for the whole stage. */
+static bool is_first_of_stage(const struct world *world, const struct views *views, uint32_t rank)
+{
+	for (uint32_t i = 0; i < rank; i++)
+		if (views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, i, rank))
+			return false;
+	return true;
+}
+
+static void tell_stage(struct world *world, struct findings *findings, const struct views *views, uint32_t first, uint64_t now_ns)
+{
+	uint32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks)), count = 0;
+	bool adopted = false;
+
+	for (uint32_t i = first; ranks && i < world->rank_room; i++) {
+		if (i != first && !(views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, first, i)))
+			continue;
+		ranks[count++] = i;
+		adopted |= is_adopted(world, i);
+		if (i != first)
+			leave(world, findings, i, now_ns);
+	}
+	if (adopted)
+		leave(world, findings, first, now_ns);
+	else if (count)
+		tell(world, findings, views, ranks, count, RW_SCOPE_STAGE, now_ns);
+	free(ranks);
+}
+
+static uint64_t settle_ns(bool by_rows)
+{
+	return by_rows ? LATE_SETTLE_ROWS_NS : LATE_SETTLE_NS;
+}
+
 static void consider(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
 {
 	struct world_rank *rank = &world->ranks[i];
 
 	if (!views->ranks[i].late) {
-		if (rank->late_ns && views->ranks[i].lane) {
+		if (rank->late_ns && views->ranks[i].comm) {
 			rank->late_ns = 0;
 			close_over(findings, i, now_ns);
 			rank->late_told = false;
@@ -352,14 +453,19 @@ static void consider(struct world *world, struct findings *findings, const struc
 		return;
 	}
 	rank->wanted_ns = now_ns;
-	if (views->ranks[i].recent < views->ranks[i].least || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
+	if (views->ranks[i].recent < views->ranks[i].least || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + settle_ns(views->ranks[i].by_rows) ||
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
-	if (open && now_ns < open->told_ns + LATE_UPDATE_NS)
+	if (open ? now_ns < open->told_ns + LATE_UPDATE_NS : is_for_parting(world, views, i))
+		return;
+	if (views->ranks[i].of_stage && !is_first_of_stage(world, views, i))
 		return;
 	rank->late_told = true;
-	tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
+	if (views->ranks[i].of_stage)
+		tell_stage(world, findings, views, i, now_ns);
+	else
+		tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
 }
 
 static void consider_host(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
@@ -372,16 +478,16 @@ static void consider_host(struct world *world, struct findings *findings, const 
 			close_over(findings, TOLD_HOST | i, now_ns);
 		return;
 	}
-	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open && now_ns < open->told_ns + LATE_UPDATE_NS))
+	if (now_ns < host->since_ns + settle_ns(host->by_rows) || (open ? now_ns < open->told_ns + LATE_UPDATE_NS : host->parted))
 		return;
 	tell_host(world, findings, views, i, now_ns);
 }
 
-void late_tick(const struct lanes *lanes, struct world *world, struct findings *findings, uint64_t now_ns)
+void late_tick(const struct lanes *lanes, const struct row_lanes *rows, struct world *world, struct findings *findings, uint64_t now_ns)
 {
 	struct views views = { 0 };
 
-	if (look(lanes, world, &views)) {
+	if (look(lanes, rows, world, &views, now_ns) && look_for_partings(world, findings, &views, now_ns)) {
 		count_late(world, &views, now_ns);
 		count_near(world, &views);
 		for (uint32_t i = 0; i < world->rank_room; i++)
@@ -392,4 +498,5 @@ void late_tick(const struct lanes *lanes, struct world *world, struct findings *
 	}
 	free(views.ranks);
 	free(views.hosts);
+	free(views.parted_ns);
 }

@@ -250,6 +250,19 @@ static bool is_told_by_node(const struct world *world, const struct world_comm *
 	return false;
 }
 
+uint64_t order_parted_since(const struct world *world, const struct world_comm *comm, const struct findings *findings,
+			    uint64_t now_ns)
+{
+	const struct record *told = findings_open(findings, RW_KIND_DESYNC, TOLD_COMM | comm->index);
+
+	if (told)
+		return told->finding.confidence != RW_INCONCLUSIVE ? told->finding.first_seen_ns : UINT64_MAX;
+	if (is_told_by_node(world, comm))
+		return comm->parted_ns; /* 0: of its calls only these are known that its own host has compared */
+	bool judged = comm->parting_told || now_ns >= comm->parted_ns + ORDER_SETTLE_NS + ORDER_UNSURE_NS;
+	return comm->parted_ns && !judged ? comm->parted_ns : UINT64_MAX;
+}
+
 /* ranks: room for twice the members. */
 static struct record *make_record(const struct world *world, const struct parting *parting, uint32_t *ranks, uint64_t now_ns)
 {

@@ -15,6 +15,11 @@
 #define ORDER_UNSURE_NS 60000000000u /* waits this long while no hash has a majority: hashes of a later position may decide */
 enum { ORDER_SEARCHES = 64 /* communicators on which the call that differs is searched at the same time */ };
 
+/* Since when the members have not made the same calls, so that they wait for calls that do not meet, and who seems to
+ * be late may not be. It is so where a finding says it, of the job or of a member's host, that is not inconclusive, and
+ * while it is being judged. UINT64_MAX: it is not so. */
+uint64_t order_parted_since(const struct world *world, const struct world_comm *comm, const struct findings *findings,
+			    uint64_t now_ns);
 /* Reports findings. Call it at each tick of the job half. */
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns);
 

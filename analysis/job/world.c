@@ -126,6 +126,24 @@ const struct world_cut *world_cut(const struct world *world, const struct world_
 	return NULL;
 }
 
+struct world_row *world_row(const struct world_member *member, uint64_t end)
+{
+	for (uint32_t i = 0; end && member->rows && i < WORLD_ROWS; i++)
+		if (member->rows->kept[i].end == end)
+			return &member->rows->kept[i];
+	return NULL;
+}
+
+struct world_row *world_row_place(struct world_rows *rows, uint64_t end)
+{
+	struct world_row *oldest = &rows->kept[0];
+
+	for (uint32_t i = 1; i < WORLD_ROWS; i++)
+		if (rows->kept[i].end < oldest->end)
+			oldest = &rows->kept[i];
+	return oldest->end < end ? oldest : NULL;
+}
+
 /* NULL: none has told of any. */
 static struct world_results *results_of(const struct world_comm *comm, const struct world_member *member)
 {
@@ -303,6 +321,8 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 			*member->standing = (struct world_standing){ 0 };
 		if (member->orders)
 			*member->orders = (struct world_orders){ 0 };
+		if (member->rows)
+			*member->rows = (struct world_rows){ 0 };
 		struct world_results *results = results_of(world->comms[rank->memberships[i].comm], member);
 		if (results)
 			*results = (struct world_results){ 0 };
@@ -603,6 +623,70 @@ static bool take_cut(struct taking *taking, struct world_rank *rank)
 	note_period(comm, member, cut);
 	if (taking->world->course)
 		course_note_cut(taking->world->course, member->rank, cut, taking->now_ns);
+	return true;
+}
+
+/* NULL: it is of an earlier sender, or of calls that no longer end rows; or there is no memory. */
+static struct world_rows *open_rows(const struct taking *taking, struct world_comm *comm, struct world_member *member)
+{
+	uint16_t epoch = taking->world->hosts[taking->host].epoch;
+
+	if (!member->rows) {
+		member->rows = calloc(1, sizeof(*member->rows));
+		comm->in_rows += member->rows != NULL;
+		taking->world->in_rows += member->rows != NULL;
+	}
+	struct world_rows *rows = member->rows;
+	if (!rows || (rows->function == taking->message->function && rows->epoch == epoch))
+		return rows;
+	if (number_of(taking) < rows->number)
+		return NULL;
+	*rows = (struct world_rows){ .epoch = epoch, .function = taking->message->function };
+	return rows;
+}
+
+/* Batches may overtake each other: what has not come when a later one has may be lost, or on its way. */
+static void note_behind(struct world_rows *rows, uint64_t end, uint64_t now_ns)
+{
+	uint64_t first_ns = now_ns;
+
+	for (uint32_t i = 0; i < WORLD_ROWS; i++)
+		if (rows->kept[i].end > end && rows->kept[i].came_ns < first_ns)
+			first_ns = rows->kept[i].came_ns;
+	rows->behind_ns -= rows->behind_ns / 256;
+	rows->behind_ns = larger(rows->behind_ns, now_ns - first_ns);
+}
+
+static bool take_row(struct taking *taking, struct world_rank *rank)
+{
+	const struct rw_message_row *told = &taking->message->row;
+	uint64_t end = (uint64_t)told->row * told->calls;
+	struct world_comm *comm;
+	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	struct world_rows *rows = member ? open_rows(taking, comm, member) : NULL;
+	struct world_row *row = !rows || world_row(member, end) ? NULL : world_row_place(rows, end);
+
+	if (!row)
+		return false;
+	note_behind(rows, end, taking->now_ns);
+	*row = (struct world_row){
+		.end = end,
+		.came_ns = taking->now_ns,
+		.own_us = told->own_us,
+		.inside_us = told->inside_us,
+		.unseen_us = told->unseen_us,
+		.host_us = told->host_us,
+		.device_us = told->device_us,
+		.operations = told->operations,
+	};
+	rows->newest = end > rows->newest ? end : rows->newest;
+	comm->row_ns = taking->now_ns;
+	if (number_of(taking) < rows->number)
+		return true;
+	rows->number = number_of(taking);
+	rows->came_ns = taking->now_ns;
+	rows->calls = told->calls;
+	rows->steps = told->steps;
 	return true;
 }
 
@@ -935,7 +1019,7 @@ static bool take_message(struct taking *taking)
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
 		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
 		[RW_MESSAGE_RESULTS] = take_results, [RW_MESSAGE_CALLED] = take_called,
-		[RW_MESSAGE_INIT] = take_init,     [RW_MESSAGE_ABSENT] = take_absent,
+		[RW_MESSAGE_INIT] = take_init,     [RW_MESSAGE_ABSENT] = take_absent, [RW_MESSAGE_ROW] = take_row,
 	};
 	const struct rw_message *message = taking->message;
 
@@ -979,6 +1063,7 @@ static void forget_comm(struct world_comm *comm)
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		free(comm->members[i].standing);
 		free(comm->members[i].orders);
+		free(comm->members[i].rows);
 	}
 	free(comm->members);
 	if (comm->agreements)
@@ -1046,6 +1131,7 @@ size_t world_bytes(const struct world *world)
 			 world->comms[i]->member_room * sizeof(struct world_member) +
 			 world->comms[i]->standing * sizeof(struct world_standing) +
 			 world->comms[i]->ordered * sizeof(struct world_orders) +
+			 world->comms[i]->in_rows * sizeof(struct world_rows) +
 			 agreements_bytes(world->comms[i]->agreements) + (world->comms[i]->search ? sizeof(struct search) : 0);
 	return bytes;
 }

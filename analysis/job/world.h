@@ -35,6 +35,7 @@ enum {
 	WORLD_COMMS = 131072,
 	WORLD_MEMBERSHIPS = 64, /* communicators per rank */
 	WORLD_CUTS = 8,         /* the newest cuts of a member */
+	WORLD_ROWS = 32,        /* the newest ends of rows of a member */
 	WORLD_MARKS = 16,       /* the newest marks of a communicator */
 	WORLD_FUNCTIONS = 6,    /* functions of a member's calls */
 	WORLD_ORDERS = 3,       /* the newest hashes of a member's calls */
@@ -138,6 +139,26 @@ struct world_cut {
 	uint8_t function; /* 0 none */
 };
 
+/* The totals at the end of a row. */
+struct world_row {
+	uint64_t end; /* after so many calls of the function; 0 none */
+	uint64_t came_ns;
+	uint32_t own_us, inside_us, unseen_us, host_us, device_us;
+	uint16_t operations;
+	bool between; /* it did not come: it is put between its neighbours */
+};
+
+/* Of one sender; another one begins anew. */
+struct world_rows {
+	uint64_t number, came_ns; /* of the newest batch with one, and when that came */
+	uint64_t newest;          /* the furthest end */
+	uint64_t behind_ns;       /* so much later than a later one an end came, at most; the weight of older ones decreases */
+	uint32_t calls, steps;    /* of a row, as that batch says */
+	uint16_t epoch;
+	uint8_t function;
+	struct world_row kept[WORLD_ROWS];
+};
+
 struct world_member {
 	uint32_t rank;     /* world rank */
 	int32_t comm_rank; /* -1 not reported yet */
@@ -147,6 +168,7 @@ struct world_member {
 	uint64_t cut_ns;   /* when its latest cut came */
 	struct world_standing *standing; /* NULL none */
 	struct world_orders *orders;     /* likewise */
+	struct world_rows *rows;         /* likewise */
 	struct world_cut cuts[WORLD_CUTS];
 };
 
@@ -158,6 +180,7 @@ struct world_mark {
 };
 
 struct lane;
+struct row_lane;
 struct course;
 struct search;
 
@@ -176,7 +199,9 @@ struct world_comm {
 	uint64_t fresh_cut_ns; /* … and the latest one that had not waited in a queue */
 	struct world_mark marks[WORLD_MARKS];
 	struct world_place places[WORLD_PLACES];
-	uint32_t ordered;   /* number of members that have reported their order */
+	uint32_t ordered;   /* number of members that have reported their order … */
+	uint32_t in_rows;   /* … and rows … */
+	uint64_t row_ns;    /* … and when the latest row came */
 	uint64_t parted_ns; /* since when the calls of some differ; 0: no difference is known */
 	uint64_t parting_looked_ns;
 	bool parting_told;
@@ -185,6 +210,7 @@ struct world_comm {
 	struct world_agreements *agreements; /* NULL none */
 	struct lane *lane; /* NULL: its members are not compared */
 	bool chosen;       /* it is chosen to have a lane */
+	struct row_lane *row_lane; /* NULL: they are not compared row by row */
 };
 
 struct world_membership {
@@ -245,6 +271,7 @@ struct world_rank {
 	struct world_reason *reason; /* NULL none */
 	struct world_birth *birth;   /* NULL: nothing of that was reported */
 	uint64_t late_ns;  /* analysis/job/late.h */
+	uint32_t row_index; /* analysis/job/row_lanes.h */
 };
 
 struct world {
@@ -264,6 +291,7 @@ struct world {
 	uint32_t comm_count, comm_room;
 	uint32_t *slots; /* open addressing by id: index + 1 */
 	uint32_t slot_count;
+	uint64_t in_rows; /* members that have reported rows */
 	uint64_t changes; /* counts changes of which ranks are in which communicators, and on which hosts */
 	uint64_t batches, messages, bad, ignored;
 	uint64_t heard_ns;   /* when anybody was last heard; 0: never */
@@ -310,6 +338,11 @@ struct world_member *world_member(const struct world *world, const struct world_
 /* The member's cut after that operation, as the present sender of its rank reported it; NULL: there is none. */
 const struct world_cut *world_cut(const struct world *world, const struct world_member *member, uint8_t function,
 				  uint64_t sequence);
+
+/* Where a row ends after so many calls, as was reported, or as it was put there; NULL: nothing is known of it. */
+struct world_row *world_row(const struct world_member *member, uint64_t end);
+/* Its place for another end, the oldest one's if none is free; NULL: it is older than all that are kept. There are rows. */
+struct world_row *world_row_place(struct world_rows *rows, uint64_t end);
 
 /* What the member has recently reported about the same results as `like`; NULL: nothing. */
 const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member, const struct world_result *like);

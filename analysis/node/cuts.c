@@ -62,6 +62,30 @@ static void tell(const struct roster_rank *rank, const struct job *job, const st
 	outbox_add(outbox, &message);
 }
 
+static void tell_row(const struct roster_rank *rank, const struct job *job, const struct instance *instance, uint32_t member,
+		     const struct row_ends *ends, uint32_t calls, struct outbox *outbox)
+{
+	struct rw_message message;
+	uint64_t row = (instance->sequence + 1) / calls;
+
+	if (row > UINT32_MAX || !roster_address(&message, job_member_rank(job, &instance->communicator->members[member]), RW_MESSAGE_ROW))
+		return;
+	message.function = instance->function;
+	message.row = (struct rw_message_row){
+		.comm = instance->communicator->id,
+		.row = (uint32_t)row,
+		.calls = calls,
+		.own_us = micros(rank->own_ns),
+		.inside_us = micros(rank->inside_ns),
+		.unseen_us = micros(rank->unseen_ns),
+		.host_us = micros(rank->host_ns),
+		.device_us = micros(rank->device_ns),
+		.operations = (uint16_t)rank->operations,
+		.steps = (uint16_t)ends->steps,
+	};
+	outbox_add(outbox, &message);
+}
+
 /* From one cut to the next it should be neither too short nor too long. How long it is follows from how fast operations come: the last cut was
  * often made with another shift, close before a multiple of this one or while operations came quicker. Where none came for too long, the shift
  * is too large in any case, also where only some of the operations are seen. */
@@ -121,7 +145,13 @@ void cuts_note(struct roster *roster, const struct job *job, const struct accoun
 	struct roster_member *member = roster_member(roster, communicator, passage->member);
 	uint8_t function = instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 	uint64_t number = instance->sequence + 1;
-	if (!member || !is_cutting(&member->lane, function, number, operation->done_ns))
+	if (!member)
+		return;
+	/* Members that send to each other may be stages, which are not compared. */
+	uint32_t calls = communicator->point_to_point ? 0 : row_ends_note(&member->row_ends, instance, operation->done_ns);
+	if (calls)
+		tell_row(rank, job, instance, passage->member, &member->row_ends, calls, outbox);
+	if (!is_cutting(&member->lane, function, number, operation->done_ns))
 		return;
 	bool cut = !(number & ((UINT64_C(1) << member->lane.shift) - 1));
 	if (cut)

@@ -12,6 +12,7 @@
 #include "analysis/call_order.h"
 #include "analysis/job.h"
 #include "analysis/node/outbox.h"
+#include "analysis/node/row_ends.h"
 
 /* A message that stays true is sent again, for readers that started late or missed it: this long after the first time, twice as long after
  * the second time … */
@@ -75,6 +76,7 @@ struct roster_member {
 	bool known;
 	struct said said;
 	struct lane lane;
+	struct row_ends row_ends;
 	struct order_mark mark;
 	struct result_rows *results; /* RESULTS_FUNCTIONS of them; NULL none */
 	uint64_t called;  /* calls of all functions at the last look … */

@@ -204,9 +204,9 @@ static void set_comm_name(json_t *whole)
 	json_t *operation = json_deep_copy(json_object_get(whole, "operation"));
 	json_int_t size = json_integer_value(json_object_get(operation, "comm_size"));
 	const char *name = value_text(operation, "comm_name");
-	char of_host[48];
+	char of_host[64];
 
-	snprintf(of_host, sizeof(of_host), "%lld ranks, ", (long long)size);
+	snprintf(of_host, sizeof(of_host), "a communicator of %lld ranks (", (long long)size);
 	if (name && strncmp(name, of_host, strlen(of_host)) == 0)
 		json_object_set_new(operation, "comm_name", json_sprintf("a communicator of %lld ranks", (long long)size));
 	if (operation)

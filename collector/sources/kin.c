@@ -7,15 +7,17 @@
 #include <string.h>
 
 /* "4711 (a name) S 4700 …": the name may hold blanks and brackets, so it ends at the last bracket; the parent is field 4,
- * the start field 22. */
+ * the number of threads field 20, the start field 22, its stack field 28, which recorded machines may lack. */
 static int parse(const char *text, struct kin *kin)
 {
 	const char *begin = strchr(text, '('), *end = strrchr(text, ')');
 	int parent;
 
 	if (!begin || !end || end < begin ||
-	    sscanf(end + 1, " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &parent,
-		   &kin->start_ticks) != 2)
+	    sscanf(end + 1,
+		   " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64
+		   " %*s %*s %*s %*s %*s %" SCNu64,
+		   &parent, &kin->threads, &kin->start_ticks, &kin->stack) < 3)
 		return -ESRCH;
 	kin->parent = parent;
 	snprintf(kin->name, sizeof(kin->name), "%.*s", (int)(end - begin - 1), begin + 1);

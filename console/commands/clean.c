@@ -162,7 +162,7 @@ static const struct argp clean_argp = {
 	    "Removes the black boxes of runs that have ended, and prints their names. Without a name: all of this user "
 	    "in shared memory on this machine, where each box can take up to 34 MiB. A run with a process that still "
 	    "lives is left alone whole.\v"
-	    "Files that are no black boxes are never touched.\n\n"
+	    "Files that are no black boxes are never touched, but for what a collector kept beside the last of them.\n\n"
 	    "Examples:\n"
 	    "  rankwatch clean --dry-run\n"
 	    "  rankwatch clean --older-than 7d /shared/boxes\n",

@@ -21,6 +21,7 @@
 #include "console/replay.h"
 #include "console/report_findings.h"
 #include "console/run_head.h"
+#include "console/seen_live.h"
 #include "console/size.h"
 #include "console/terminal.h"
 #include "console/trace/output.h"
@@ -146,6 +147,7 @@ static void print_time(const struct replay *replay, const struct replay_machine 
 	struct analysis_account account;
 
 	analysis_tell_account(machine->analysis, &account);
+	seen_live_correct(replay, &account);
 	json_t *explanation = explanation_json(machine->analysis);
 	json_t *line = json_pack("{s:o, s:O?, s:o}", "time", account_json(&account), "loss", json_object_get(explanation, "loss"),
 				 "explanation", explanation);
@@ -361,7 +363,7 @@ static const struct argp report_argp = {
 	.parser = parse,
 	.children = report_children,
 	.doc =
-	    "Says what became of a job, from its black boxes, and Xids in this machine's kernel log: what was found, "
+	    "Says what became of a job, from its black boxes, what a collector kept beside them, and Xids in this machine's kernel log: what was found, "
 	    "which operations were in flight at "
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
 	    "and works after everything was killed. Without a name: the newest run of this user on this machine. Of a job that was started "

@@ -24,6 +24,7 @@
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/other_hosts.h"
+#include "console/run/post_mortem.h"
 #include "console/run/start_line.h"
 #include "console/run/supervisor.h"
 #include "console/run/tidy.h"
@@ -39,6 +40,7 @@ enum {
 	SUMMARY_MS = 5000,
 	HELLO_MS = 2000,
 	PAGE_MS = 15000,
+	POST_MORTEM_MS = 10000,
 	COLLECTOR_END_MS = 1000,
 	LINES_MS = 2000
 };
@@ -462,6 +464,64 @@ static enum farewell_absence absence(const struct run *run)
 	return run->gloo ? FAREWELL_GLOO : FAREWELL_UNEXPLAINED;
 }
 
+static void count_findings(json_t *summary, const json_t *findings)
+{
+	json_t *counts = json_object_get(summary, "findings"), *finding;
+	size_t i;
+
+	json_array_foreach(findings, i, finding)
+	{
+		const char *severity = json_string_value(json_object_get(finding, "severity"));
+
+		if (severity && counts)
+			json_object_set_new(counts, severity,
+					    json_integer(json_integer_value(json_object_get(counts, severity)) + 1));
+	}
+}
+
+static void take_post_mortem(struct run *run, const json_t *findings)
+{
+	json_t *finding;
+	size_t i;
+
+	if (json_array_size(findings) && run->announcer.text)
+		fputs("rankwatch: nothing was found while the job ran; its black boxes show how it ended:\n",
+		      run->announcer.text);
+	count_findings(json_object_get(run->summary, "summary"), findings);
+	json_array_foreach(findings, i, finding) put_finding(run, finding);
+}
+
+/* Another launcher of the job that is left has more to see. */
+static bool needs_post_mortem(const struct run *run)
+{
+	if (!job_exit_status(&run->job) || (run->options.quiet && !run->lines) || (run->summary && !is_last(run)))
+		return false;
+	json_t *worst = announcer_worst(&run->announcer);
+
+	json_decref(worst);
+	return !worst;
+}
+
+/* A job can fail before a collector has found anything, or after the last collector was killed. */
+static void judge_boxes(struct run *run)
+{
+	json_t *summary = json_object_get(run->summary, "summary"), *findings;
+	const struct post_mortem_request request = {
+		.job = run->environment.job,
+		.kernel_log = run->options.kernel_log,
+		.began_ns = run->began_ns,
+		.timeout_ms = POST_MORTEM_MS,
+		.signal_fd = run->job.signal_fd,
+	};
+
+	if (!needs_post_mortem(run))
+		return;
+	if (post_mortem(&request, &findings) && summary)
+		json_object_set_new(summary, "unjudged", json_true());
+	take_post_mortem(run, findings);
+	json_decref(findings);
+}
+
 /* After the last words: who ends us meanwhile has had them. The collector had saved all boxes before its summary came. */
 static void write_page(struct run *run)
 {
@@ -487,6 +547,7 @@ static void write_page(struct run *run)
 static void watch(struct run *run)
 {
 	struct tidied tidied;
+	bool was_started;
 
 	supervisor_open(&run->supervisor, run->install.program, run->environment.job, &run->job.mask, on_message, run);
 	run->supervisor.sinks = &run->options.sinks;
@@ -503,17 +564,20 @@ static void watch(struct run *run)
 	await_collector(run);
 	recall_earlier(run);
 	supervisor_close(&run->supervisor);
+	was_started = job_was_started(&run->job);
+	if (was_started)
+		judge_boxes(run);
 	json_t *worst = announcer_worst(&run->announcer);
 
 	announcer_finish(&run->announcer);
 	written_free(&run->written);
 	tidy(run, &tidied);
-	if (!run->options.quiet && job_was_started(&run->job)) {
-		farewell_print(stderr, run->environment.job, run->summary, &tidied, run->options.sinks.keep_bytes,
+	if (!run->options.quiet && was_started) {
+		farewell_print(stderr, run->environment.job, run->began_ns, run->summary, &tidied, run->options.sinks.keep_bytes,
 			       worst, absence(run));
 		say_others_at_the_end(run, &tidied, worst != NULL);
 	}
-	if (worst && job_was_started(&run->job))
+	if (worst && was_started)
 		write_page(run);
 	json_decref(worst);
 }

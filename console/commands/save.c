@@ -6,8 +6,10 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/box_store.h"
+#include "blackbox/evidence.h"
 #include "blackbox/saved.h"
 #include "console/box_choice.h"
+#include "console/box_folder.h"
 #include "console/box_json.h"
 #include "console/box_runs.h"
 #include "console/command.h"
@@ -90,6 +92,63 @@ static int save_box(const struct options *options, struct box_entry *entry)
 	return err ? fail(why) : COMMAND_DONE;
 }
 
+/* What was seen live, beside the boxes of one directory. */
+struct beside {
+	const struct options *options;
+	const struct box_entry *entry; /* one of them */
+	int directory;
+	int status;
+};
+
+static void save_evidence(void *argument, const char *name)
+{
+	struct beside *beside = argument;
+	struct box_store store;
+	char why[BOX_STORE_WHY] = "";
+
+	if (!evidence_is_of_job(name, beside->entry->reader.header.job))
+		return;
+	int err = box_store_open(&store, beside->options->to, beside->entry->reader.header.job, 0, why);
+
+	if (!err)
+		err = box_store_save_evidence(&store, beside->directory, name, why);
+	if (!err)
+		print_path(beside->options, &store, beside->entry);
+	box_store_close(&store);
+	if (err)
+		beside->status = fail(why);
+}
+
+static int save_beside(const struct options *options, const struct box_entry *entry)
+{
+	struct beside beside = { .options = options, .entry = entry, .directory = box_folder_open(entry->path) };
+
+	if (beside.directory < 0)
+		return COMMAND_DONE;
+	evidence_list(beside.directory, save_evidence, &beside);
+	close(beside.directory);
+	return beside.status;
+}
+
+static bool is_first_of_its_directory(const struct boxes *boxes, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (box_folder_is_same(boxes->entries[i].path, boxes->entries[number].path))
+			return false;
+	return true;
+}
+
+/* The boxes first: should there be no room for more, they are worth most. */
+static int save_all_evidence(const struct options *options, const struct boxes *boxes, size_t runs)
+{
+	int status = COMMAND_DONE;
+
+	for (size_t i = 0; status == COMMAND_DONE && i < boxes->count; i++)
+		if (boxes->entries[i].run < runs && is_first_of_its_directory(boxes, i))
+			status = save_beside(options, &boxes->entries[i]);
+	return status;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -109,6 +168,8 @@ static int run(const struct command *command, int argc, char **argv)
 			status = save_box(&options, &boxes.entries[i]);
 	}
 	progress_end(&progress);
+	if (status == COMMAND_DONE)
+		status = save_all_evidence(&options, &boxes, runs);
 	if (status == COMMAND_DONE && boxes.refused)
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
@@ -127,7 +188,7 @@ static const struct argp save_argp = {
 	.options = save_options,
 	.parser = parse,
 	.children = save_children,
-	.doc = "Copies black boxes out of shared memory, compressed, and prints the files it wrote. The job may go on "
+	.doc = "Copies black boxes out of shared memory, compressed, with what was seen live of their job, and prints the files it wrote. The job may go on "
 	       "meanwhile. Without a name: the newest run of this user on this machine.\v"
 	       "\"rankwatch run --save DIRECTORY\" does it by itself whenever a process ends. Reports and dumps read "
 	       "saved "

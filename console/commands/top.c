@@ -234,7 +234,7 @@ static int show_live(struct top *top)
 		err = show(top);
 	}
 	live_close(&top->live);
-	return err && err != -ENOTTY ? say_no_collector(&top->options, err) : err ? COMMAND_FAILED : COMMAND_DONE;
+	return err;
 }
 
 static int show_boxes(struct top *top, const char *command)
@@ -273,6 +273,37 @@ static int show_dead(struct top *top, const char *command)
 	return err ? COMMAND_FAILED : COMMAND_DONE;
 }
 
+static void refuse_nothing(void *argument, const char *path, const char *why)
+{
+	(void)argument, (void)path, (void)why;
+}
+
+/* Has a run of this user, or of the job that was named, left black boxes here? */
+static bool is_any_left(const struct options *options)
+{
+	struct boxes boxes = { 0 };
+	bool any = !options->all_nodes && boxes_open(&boxes, NULL, 0, refuse_nothing, NULL) == 0;
+
+	if (any)
+		box_runs_keep_job(&boxes, options->choice.job);
+	any &= boxes.count > 0;
+	boxes_close(&boxes);
+	return any;
+}
+
+/* A job that is over, where none is watched and nothing else was asked for. */
+static int show_any(struct top *top, const char *command)
+{
+	int err = show_live(top);
+
+	if (!err || err == -ENOTTY)
+		return err ? COMMAND_FAILED : COMMAND_DONE;
+	if (err == -ETIMEDOUT || err == -EAGAIN || !is_any_left(&top->options))
+		return say_no_collector(&top->options, err);
+	fprintf(stderr, "%s: no collector is running: this is the newest run that left black boxes here\n", command);
+	return show_dead(top, command);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct top top = { .view = { .rank = -1 }, .live = { .client = { .fd = -1 } } };
@@ -280,7 +311,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	command_parse(command, argc, argv, 0, &top.options);
 	top.options.ascii |= !screen_is_utf8();
-	status = top.options.choice.path_count ? show_dead(&top, argv[0]) : show_live(&top);
+	status = top.options.choice.path_count ? show_dead(&top, argv[0]) : show_any(&top, argv[0]);
 	canvas_free(&top.canvas);
 	model_free(&top.model);
 	return status;

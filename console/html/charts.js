@@ -71,7 +71,7 @@ function stepsChart(parent) {
 	}
 	const texts = levelTexts();
 	const text = texts.length ? `Step time: ${texts.slice(0, 3).map(one => one.text).join("; ")}${texts.length > 3 ? `; ${texts.length - 3} more changes` : ""}.`
-		: `Step time: ${duration(D.steps.levels[0].median)} in the middle of ${plural(count, "step")}${count < FEW_STEPS ? ", too few to tell a lasting change" : "; no lasting change was found"}.`;
+		: `Step time: ${duration(D.steps.levels[0].median)} in the middle of ${plural(count, "step")}${count < FEW_STEPS ? ", too few to tell a lasting change" : D.findings.some(one => one.late) ? "" : "; no lasting change was found"}.`;
 	parent.append(el("p", { class: "lead" }, text));
 	const plot = el("div", { class: "plot" });
 	parent.append(plot);

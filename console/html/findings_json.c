@@ -6,6 +6,7 @@
 
 #include "finding/cause_text.h"
 #include "finding/incident_text.h"
+#include "finding/seen_live_text.h"
 #include "finding/value.h"
 #include "finding/values_text.h"
 #include "finding/weight.h"
@@ -44,6 +45,8 @@ static json_t *one_json(const struct run_view *view, const json_t *told)
 		set_line(finding, "because", cause_text_write);
 	if (values)
 		set_line(finding, "values_line", values_text_write);
+	if (seen_live_text_is(told))
+		set_line(finding, "seen_live_line", seen_live_text_write);
 	if (incident_text_is_story(told))
 		set_line(finding, "story", incident_text_write);
 	return finding;

@@ -56,7 +56,7 @@ function verdictNode() {
 	return el("div", { class: "verdict", id: "verdict" },
 		el("div", {}, el("div", { class: "eyebrow" }, el("span", { class: "kind" }, kindName(verdict.kind) === verdict.kind ? verdict.kind.toUpperCase() : kindName(verdict.kind)), el("span", {}, `${verdict.severity}${verdict.state === "closed" ? " · over" : ""}`)),
 			el("h1", {}, who), el("p", { class: "what" }, what),
-			definitions("reasons", [["because", verdict.because, verdict.cause?.class !== "unknown"], ["values", verdict.values_line], ["story", verdict.story], ["what to do", verdict.advice, true], ["how sure", HOW_SURE[verdict.confidence] || verdict.confidence], ["not seen", missing],
+			definitions("reasons", [["because", verdict.because, verdict.cause?.class !== "unknown"], ["values", verdict.values_line], ["evidence", verdict.seen_live_line], ["story", verdict.story], ["what to do", verdict.advice, true], ["how sure", HOW_SURE[verdict.confidence] || verdict.confidence], ["not seen", missing],
 				["also", others.length ? others.slice(0, 3).map(other => other.text).join(" · ") + (others.length > 3 ? ` · ${others.length - 3} more below` : "") : null]])),
 		factsOf(verdict));
 }
@@ -101,7 +101,7 @@ function storyEvents() {
 	if (D.steps.at.length) events.push({ at: D.steps.at[0], text: `Step ${D.steps.first}${D.steps.first > 1 ? ", the first that could be told apart" : ""}.` });
 	for (const { level, text } of levelTexts()) events.push({ at: D.steps.at[level.begin], text: `Steps: ${text}.` });
 	for (const finding of findings)
-		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: [follows(finding), finding.because && finding.because !== "not known" ? `because ${finding.because}` : finding.values_line].filter(Boolean).join(" · ") });
+		events.push({ at: finding.at, severity: finding.severity, kind: finding.kind, text: finding.text, sub: [follows(finding), finding.because && finding.because !== "not known" ? `because ${finding.because}` : finding.values_line, finding.seen_live_line].filter(Boolean).join(" · ") });
 	if (D.rows.length) endings().forEach(group => events.push({ at: group.at, text: `${ranksText(group.ranks)[0].toUpperCase()}${ranksText(group.ranks).slice(1)}: ${group.end}.` }));
 	return events.sort((a, b) => a.at - b.at);
 }

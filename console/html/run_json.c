@@ -11,6 +11,7 @@
 #include "console/box_json.h"
 #include "console/flight.h"
 #include "console/run_head.h"
+#include "console/seen_live.h"
 
 enum {
 	LABEL = 10,   /* columns of a label in the head */
@@ -109,6 +110,7 @@ static json_t *account(const struct run_view *view)
 	if (view->replay.machine_count > 1)
 		return json_null();
 	analysis_tell_account(view->replay.machines[0].analysis, &account);
+	seen_live_correct(&view->replay, &account);
 	return account_json(&account);
 }
 

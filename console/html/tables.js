@@ -94,6 +94,9 @@ function timeSection() {
 	node.append(shareBar(parts));
 	node.append(el("div", { class: "legend" }, parts.map(([name, share, colour]) => el("span", {}, swatch(colour), `${name} ${percent(share)}`))));
 	const losses = account.waited_for.map(loss => el("p", { class: "loss" }, "The others waited for ", el("b", { class: "named" }, loss.rank < 0 ? "a rank without a number" : `rank ${loss.rank}`), lossText(loss)));
+	const turns = account.turns;
+	if (turns) losses.push(...[`The others waited ${turns.text}.`, turns.because && `Because: ${turns.because}.`, turns.advice && `Do: ${turns.advice}.`]
+		.filter(Boolean).map(text => el("p", { class: "loss" }, text)));
 	if (losses.length) node.append(...losses);
 	else node.append(el("p", { class: "quiet" }, account.nobody >= .05 ? `${percent(account.nobody)} of the time was waited for ranks that cannot be named.` : "No rank stands out as the one that others waited for."));
 }

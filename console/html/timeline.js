@@ -217,7 +217,7 @@ function timelineSection() {
 		});
 	}
 	node.querySelector(".rests").after(controls);
-	node.append(el("p", { class: "lead" }, "Of each rank: on its GPU, as it saw it every few ms; below, thin, its calls; below these where its threads were found standing."));
+	node.append(el("p", { class: "lead" }, "Each rank has up to three rows: its GPU's progress, read every few ms; its calls of NCCL (thin); and where its threads were waiting."));
 	const plot = el("div", { class: "plot" });
 	node.append(plot);
 	const drawn = canvas(plot, `Operations of ${ranksText([...timelineRanks].sort((a, b) => a - b))} from ${duration(around.from)} to ${duration(around.until)}. Arrow keys read single operations.`,

@@ -11,35 +11,51 @@
 
 #include "base/foreign_text.h"
 #include "blackbox/place.h"
+#include "blackbox/reader.h"
+#include "blackbox/saved.h"
 #include "protocol/message.h"
 #include "console/size.h"
 #include "finding/cause_text.h"
 #include "finding/incident_text.h"
 #include "finding/value.h"
 
-static bool holds_box(const char *path)
+/* In a directory that RANKWATCH_DIR names may be boxes of others, and of earlier runs. */
+static bool is_of_run(int directory, const char *name, const char *job, uint64_t began_ns)
+{
+	struct box_reader reader;
+	bool is = false;
+
+	if (!box_is_name(name) || box_reader_open(&reader, directory, name, geteuid(), NULL))
+		return false;
+	char theirs[BOX_JOB_COMPONENT], ours[BOX_JOB_COMPONENT];
+
+	box_job_component(reader.header.job, theirs);
+	box_job_component(job, ours);
+	is = reader.header.created_ns >= began_ns && strcmp(theirs, ours) == 0;
+	box_reader_close(&reader);
+	return is;
+}
+
+static bool holds_box(const char *path, const char *job, uint64_t began_ns)
 {
 	DIR *directory = opendir(path);
 	bool found = false;
 
 	if (!directory)
 		return false;
-	for (const struct dirent *entry; !found && (entry = readdir(directory));) {
-		size_t length = strlen(entry->d_name), suffix = strlen(RW_BOX_SUFFIX);
-
-		found = length > suffix && strcmp(entry->d_name + length - suffix, RW_BOX_SUFFIX) == 0;
-	}
+	for (const struct dirent *entry; !found && (entry = readdir(directory));)
+		found = is_of_run(dirfd(directory), entry->d_name, job, began_ns);
 	closedir(directory);
 	return found;
 }
 
-static bool find_boxes(const char *job, char path[BOX_PLACE_PATH])
+static bool find_boxes(const char *job, uint64_t began_ns, char path[BOX_PLACE_PATH])
 {
 	char places[BOX_PLACES][BOX_PLACE_PATH];
 	int count = box_places(getenv("RANKWATCH_DIR"), getenv("XDG_RUNTIME_DIR"), geteuid(), job, places);
 
 	for (int i = 0; i < count; i++) {
-		if (!holds_box(places[i]))
+		if (!holds_box(places[i], job, began_ns))
 			continue;
 		strcpy(path, places[i]);
 		return true;
@@ -81,7 +97,7 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 
 	if (limit == KEPT_BOXES_ALL || !others->held)
 		return;
-	fprintf(out, "  held       %s by %u black box%s of %u ended run%s; beyond %s the oldest go (--keep-boxes)\n",
+	fprintf(out, "  kept       %s: %u black box%s of %u ended run%s; beyond %s the oldest are removed (--keep-boxes)\n",
 		size_text(held, others->held_bytes), others->held, others->held == 1 ? "" : "es", others->held_runs,
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }
@@ -146,7 +162,15 @@ static void print_seen(FILE *out, const json_t *summary, const struct tidied *ti
 		print_worst(out, worst);
 }
 
-void farewell_print(FILE *out, const char *job, const json_t *summary, const struct tidied *tidied, uint64_t limit,
+static void print_unwatched(FILE *out, const char *boxes, const json_t *worst)
+{
+	foreign_line(
+	    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s", boxes);
+	if (worst)
+		print_worst(out, worst);
+}
+
+void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t *summary, const struct tidied *tidied, uint64_t limit,
 		    const json_t *worst, enum farewell_absence absence)
 {
 	const json_t *body = json_object_get(summary, "summary");
@@ -157,10 +181,8 @@ void farewell_print(FILE *out, const char *job, const json_t *summary, const str
 		return;
 	if (json_integer_value(json_object_get(body, "ranks_seen")) > 0)
 		print_seen(out, summary, tidied, limit, worst);
-	else if (find_boxes(job, path))
-		foreign_line(
-		    out, "rankwatch: the job was recorded, but no collector watched it to its end: rankwatch report %s",
-		    path);
+	else if (find_boxes(job, began_ns, path))
+		print_unwatched(out, path, worst);
 	else if (no_room)
 		print_no_room(out, no_room);
 	else

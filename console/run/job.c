@@ -92,6 +92,16 @@ bool job_read_signals(struct job *job)
 	return child;
 }
 
+bool job_told_to_end(int signal_fd)
+{
+	struct signalfd_siginfo info;
+	bool told = false;
+
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		told = told || info.ssi_signo != SIGCHLD;
+	return told;
+}
+
 bool job_note(struct job *job, pid_t pid, int status)
 {
 	if (pid != job->pid || !(WIFEXITED(status) || WIFSIGNALED(status)))

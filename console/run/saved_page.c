@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "console/command.h"
+#include "console/run/job.h"
 
 enum { STOP_MS = 1000 };
 
@@ -47,17 +47,6 @@ static int start(const struct saved_page_request *request, const char *path, pid
 	return -err;
 }
 
-/* SIGCHLD says nothing that the pidfd does not. */
-static bool is_told_to_end(int signal_fd)
-{
-	struct signalfd_siginfo info;
-	bool told = false;
-
-	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		told = told || info.ssi_signo != SIGCHLD;
-	return told;
-}
-
 static int await_end(int pidfd, int signal_fd, unsigned timeout_ms)
 {
 	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
@@ -69,7 +58,7 @@ static int await_end(int pidfd, int signal_fd, unsigned timeout_ms)
 			return -errno;
 		if (waits[0].revents)
 			return 0;
-		if (waits[1].revents && is_told_to_end(signal_fd))
+		if (waits[1].revents && job_told_to_end(signal_fd))
 			return -EINTR;
 	}
 	return -ETIMEDOUT;

@@ -12,7 +12,15 @@ static void mark(const void *argument, void *result)
 	const struct tidy_request *request = argument;
 
 	(void)result;
-	kept_boxes_mark_failed(request->job);
+	kept_boxes_mark(request->job, RUN_MARK_FAILED);
+}
+
+static void keep(const void *argument, void *result)
+{
+	const struct tidy_request *request = argument;
+
+	(void)result;
+	kept_boxes_mark(request->job, RUN_MARK_KEPT);
 }
 
 static void tidy(const void *argument, void *result)
@@ -37,6 +45,6 @@ int tidy_boxes(const struct tidy_request *request, struct tidied *tidied)
 {
 	*tidied = (struct tidied){ 0 };
 	if (request->limit == KEPT_BOXES_ALL)
-		return 0;
+		return in_time_call(keep, request, &(char){ 0 }, sizeof(char), MARK_MS);
 	return in_time_call(tidy, request, tidied, sizeof(*tidied), TIDY_MS);
 }

@@ -15,7 +15,7 @@
 struct tidy_request {
 	const char *job;
 	uint64_t began_ns; /* CLOCK_MONOTONIC, before the job */
-	uint64_t limit;    /* KEPT_BOXES_ALL: nothing is removed */
+	uint64_t limit;    /* KEPT_BOXES_ALL: nothing is removed, by later runs neither */
 	bool ended_well;   /* exit status 0, watched to its end, and nothing was found */
 };
 

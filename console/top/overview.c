@@ -152,7 +152,7 @@ static int draw_hosts(struct view_drawing *drawing, int row)
 		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (7)", model->host_count, ended,
 			     ended == 1 ? "has" : "have");
 	else
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard (7)", model->host_count);
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard from (7)", model->host_count);
 	return row + 1;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
+#include "finding/seen_live_text.h"
 #include "finding/value.h"
 
 enum { NAME = 256 };
@@ -42,18 +43,41 @@ static void add_foreign(struct trace_arguments *arguments, enum trace_key key, c
 	trace_add_text(arguments, key, *text);
 }
 
+/* Malloc'ed; NULL: there is none. "write(2); seen live, by eBPF" */
+static char *cause_of(const json_t *finding)
+{
+	const char *cause = value_text(json_object_get(finding, "cause"), "text");
+	char *text = NULL;
+	size_t size;
+	FILE *out = cause || seen_live_text_is(finding) ? open_memstream(&text, &size) : NULL;
+
+	if (!out)
+		return NULL;
+	fputs(cause ? cause : "", out);
+	if (seen_live_text_is(finding)) {
+		fputs(cause ? "; " : "", out);
+		seen_live_text_write(out, finding);
+	}
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
 typedef void write_event(struct trace_sink *sink, const struct trace_slice *slice);
 
 static void write_one(struct trace_sink *sink, write_event *write, const struct trace_track *track,
 		      const json_t *finding, uint64_t begin_ns, uint64_t end_ns)
 {
-	const json_t *cause = json_object_get(finding, "cause");
 	struct trace_arguments arguments = { 0 };
 	char *texts[6], name[NAME],
 	    *text = foreign_text(value_text(finding, "text") ? value_text(finding, "text") : "");
 
 	add_foreign(&arguments, TRACE_TEXT, &texts[0], value_text(finding, "text"));
-	add_foreign(&arguments, TRACE_CAUSE, &texts[1], value_text(cause, "text"));
+	char *told = cause_of(finding);
+
+	add_foreign(&arguments, TRACE_CAUSE, &texts[1], told);
+	free(told);
 	add_foreign(&arguments, TRACE_ADVICE, &texts[2], value_text(finding, "advice"));
 	add_foreign(&arguments, TRACE_SEVERITY, &texts[3], value_text(finding, "severity"));
 	add_foreign(&arguments, TRACE_CONFIDENCE, &texts[4], value_text(finding, "confidence"));

@@ -312,7 +312,8 @@ struct rw_box_header {
 	/* Of the events that the plugin asked NCCL for, those that NCCL's event mask was seen to lack; NCCL's bits. 0 in
 	 * earlier boxes. */
 	RW_ATOMIC(uint64_t) mask_missing;
-	uint64_t reserved2[6];
+	RW_ATOMIC(uint64_t) mask_ns; /* when it was first seen to lack one, within a second; written before mask_missing */
+	uint64_t reserved2[5];
 	RW_ATOMIC(uint64_t) dropped; /* claims that found no free slot */
 	RW_ATOMIC(uint64_t) untracked[RW_UNTRACKED_COUNT];
 	RW_ATOMIC(uint64_t) own_ns; /* time spent in callbacks, sampled and scaled */

@@ -64,6 +64,7 @@ enum rw_message_type {
 	RW_MESSAGE_CALLED = 12, /* a piece of the answer: one call of the rank, and a hash of the calls up to it; once for each ask */
 	RW_MESSAGE_INIT = 13,   /* the rank is in the init of a communicator, and has been for a second; every second */
 	RW_MESSAGE_ABSENT = 14, /* the answer to a RW_MESSAGE_ASK with RW_ASK_ABSENCE: what the rank's process does; every second for 15 s after each ask */
+	RW_MESSAGE_ROW = 15,    /* how the rank spent its time, up to the end of a row of steps; each row */
 	RW_MESSAGE_TYPES,
 };
 
@@ -122,6 +123,24 @@ struct rw_message_cut {
 	uint32_t host_us;   /* part of own_us: periods at whose end the host launched while the GPU was idle … */
 	uint32_t device_us; /* … and periods before whose beginning the host had launched, and waits for room */
 	uint32_t operations; /* number of operations included */
+};
+
+/*
+ * The same totals up to the end of a row: of the operation of (comm, function of the message) whose number, counted from 1, is row × calls. A
+ * row is what the rank does in `steps` steps, each of which makes calls / steps of these operations. So all members end it at once, and
+ * its number is the same on all of them.
+ */
+struct rw_message_row {
+	uint64_t comm;
+	uint32_t row;        /* its number, from 1 */
+	uint32_t calls;      /* of the function in each row; a multiple of `steps` */
+	uint32_t own_us;     /* as in struct rw_message_cut … */
+	uint32_t inside_us;
+	uint32_t unseen_us;
+	uint32_t host_us;
+	uint32_t device_us;
+	uint16_t operations; /* … modulo 2^16 */
+	uint16_t steps;      /* of each row */
 };
 
 enum rw_message_flight_flag {
@@ -302,13 +321,14 @@ struct rw_message_reason {
 
 struct rw_message {
 	uint8_t type;        /* enum rw_message_type; readers skip unknown types */
-	uint8_t function;    /* CUT, FLIGHT, CALLS, RESULTS, CALLED: enum rw_function, with RW_MESSAGE_APART; else 0 */
+	uint8_t function;    /* CUT, ROW, FLIGHT, CALLS, RESULTS, CALLED: enum rw_function, with RW_MESSAGE_APART; else 0 */
 	uint16_t generation; /* of the job, as its launcher counts restarts: the low 16 bits */
 	int32_t rank;        /* world rank */
 	union {
 		struct rw_message_rank of_rank;
 		struct rw_message_member member;
 		struct rw_message_cut cut;
+		struct rw_message_row row;
 		struct rw_message_flight flight;
 		struct rw_message_calls calls;
 		struct rw_message_why why;
@@ -329,6 +349,7 @@ static_assert(sizeof(struct rw_message) == RW_MESSAGE_SIZE, "docs/messages.md");
 static_assert(sizeof(struct rw_message_rank) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_member) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_cut) == 40, "docs/messages.md");
+static_assert(sizeof(struct rw_message_row) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_flight) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_calls) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_why) == 40, "docs/messages.md");

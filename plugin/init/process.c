@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,59 +102,80 @@ static int make_box(struct recording *recording, const struct identity *identity
 	return 0;
 }
 
-/* Each rank's driver compiles the kernel, and keeps it in a directory that ranks may share. As the driver decides. */
-static void describe_compiling(const struct scan_device *device, char *text, size_t room)
-{
-	const char *disabled = getenv("CUDA_CACHE_DISABLE"), *path = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
+/* Text that grows by one note after another. */
+struct notes {
+	char text[1024];
+	size_t length;
+};
 
-	*text = '\0';
-	if (!device || !device->image->is_ptx)
-		return;
-	int length = snprintf(text, room, ", its kernel compiled from PTX in each process, some 0.2 s ");
-	text += length;
-	room -= (size_t)length;
-	if (disabled && strcmp(disabled, "1") == 0)
-		snprintf(text, room, "(CUDA_CACHE_DISABLE=1)");
-	else if (path && *path)
-		snprintf(text, room, "(the driver keeps it in %.120s)", path);
-	else
-		snprintf(text, room, "(the driver keeps it in %.100s/.nv/ComputeCache)", home ? home : "");
+static void __attribute__((format(printf, 2, 3))) add_note(struct notes *notes, const char *format, ...)
+{
+	size_t room = sizeof(notes->text) - notes->length;
+	int length = notes->length ? snprintf(notes->text + notes->length, room, "; ") : 0;
+	va_list arguments;
+
+	va_start(arguments, format);
+	length += vsnprintf(notes->text + notes->length + length, room - (size_t)length, format, arguments);
+	va_end(arguments);
+	notes->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front of. */
-static const char *describe_interposer(const struct rw_box_header *header)
+/* Each rank's driver compiles the kernel, and keeps it in a directory that ranks may share. As the driver decides. */
+static void note_compiling(struct notes *notes, const struct scan_device *device)
 {
-	if (header->interposed)
-		return "active";
-	if (!header->profiler_abi || header->nccl_version)
-		return "not active";
-	return "not active and not possible (this NCCL hides its functions: who waits in inits and one-sided calls is not "
-	       "seen, and inputs are not scanned before their operation; a libnccl.so.2 that exports its functions shows "
-	       "them)";
+	const char *disabled = getenv("CUDA_CACHE_DISABLE"), *path = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
+	bool kept = !disabled || strcmp(disabled, "1") != 0;
+
+	if (!device || !device->image->is_ptx)
+		return;
+	if (!kept)
+		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s (CUDA_CACHE_DISABLE=1)");
+	else if (path && *path)
+		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.120s", path);
+	else
+		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.100s/.nv/ComputeCache",
+			 home ? home : "");
+}
+
+/* By the user's own wish. */
+static bool is_wanted(const char *state)
+{
+	static const char wish[] = "off: RANKWATCH_";
+
+	return strncmp(state, wish, sizeof(wish) - 1) == 0;
+}
+
+/* What is not as usual, of which the user may want to know. */
+static void note_limits(struct notes *notes, const struct rw_box_header *header, const struct scan_device *device)
+{
+	uint32_t nccl = header->nccl_version;
+
+	if (nccl >= UNKNOWN_NCCL)
+		add_note(notes, "NCCL %u.%u.%u is newer than 2.31, the newest that is known", nccl / 10000, nccl / 100 % 100, nccl % 100);
+	/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front of. */
+	if (!header->interposed && header->profiler_abi && !nccl)
+		add_note(notes, "this NCCL hides its functions: who waits in inits and one-sided calls is not seen, and inputs are not scanned "
+			 "before their operation; a libnccl.so.2 that exports its functions shows them");
+	if (strcmp(header->gpu_progress_state, "watermark") != 0 && !is_wanted(header->gpu_progress_state))
+		add_note(notes, "which GPU is late is not seen (GPU progress: %.63s)", header->gpu_progress_state);
+	if ((strncmp(header->scan_state, "none", 4) == 0 || strncmp(header->scan_state, "off", 3) == 0) && !is_wanted(header->scan_state))
+		add_note(notes, "NaN and Inf are not looked for (scan: %.63s)", header->scan_state);
+	note_compiling(notes, device);
 }
 
 static void report_start(const struct box_writer *box, const struct scan_device *device)
 {
-	const struct rw_box_header *header = box->header;
 	bool has_place = box->path[0];
-	const char *limited = has_place && header->history_limited ? ", for lack of space" : "";
-	uint32_t nccl = header->nccl_version;
-	char version[64] = "of unknown version", compiling[240];
+	struct notes notes = { 0 };
 
-	if (nccl >= 10000)
-		snprintf(version, sizeof(version), "%u.%u.%u%s", nccl / 10000, nccl / 100 % 100, nccl % 100,
-			 nccl >= UNKNOWN_NCCL ? " (newer than 2.31, the newest that is known)" : "");
-	char abi[16] = "none";
-
-	if (header->profiler_abi)
-		snprintf(abi, sizeof(abi), "v%u", header->profiler_abi);
-	describe_compiling(device, compiling, sizeof(compiling));
-	message("recording to %s (%.1f MiB a process%s), NCCL %s, profiler ABI %s, interposer %s, GPU progress %s, "
-		"scan %s%s; %s",
-		has_place ? box->path : "memory of its own", (double)box->size / (1 << 20), limited, version, abi,
-		describe_interposer(header), header->gpu_progress_state, header->scan_state, compiling,
-		has_place ? "live: rankwatch findings, afterwards: rankwatch report"
-			  : "no collector and no report will see it");
+	if (has_place)
+		message("recording to %s (%.1f MiB a process%s). Live: rankwatch findings; afterwards: rankwatch report; RANKWATCH=off turns it off",
+			box->path, (double)box->size / (1 << 20), box->header->history_limited ? ", for lack of space" : "");
+	else
+		message("recording to memory of its own (%.1f MiB a process): no collector and no report will see it", (double)box->size / (1 << 20));
+	note_limits(&notes, box->header, device);
+	if (notes.length)
+		message("of this job: %s", notes.text);
 }
 
 static void read_config(struct config *config, bool speaks_for_node)

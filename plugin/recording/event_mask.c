@@ -23,7 +23,7 @@ static int missing_of(const struct communicator *communicator)
 	return atomic_load_explicit(&asked[communicator->index], memory_order_relaxed) & ~__atomic_load_n(mask, __ATOMIC_RELAXED);
 }
 
-void event_mask_look(struct recording *recording)
+void event_mask_look(struct recording *recording, uint64_t now_ns)
 {
 	struct rw_box_header *header = recording->box.header;
 	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_acquire);
@@ -34,6 +34,10 @@ void event_mask_look(struct recording *recording)
 	for (uint64_t i = 0; i < used; i++)
 		missing |= (unsigned int)missing_of(&recording->communicators[i]);
 	communicators_release();
-	if (missing & ~known) /* the line is the claims' */
-		atomic_store_explicit(&header->mask_missing, known | missing, memory_order_relaxed);
+	if (!(missing & ~known)) /* the line is the claims' */
+		return;
+	if (!known)
+		atomic_store_explicit(&header->mask_ns, now_ns, memory_order_relaxed);
+	/* Release: who sees the bits sees since when. */
+	atomic_store_explicit(&header->mask_missing, known | missing, memory_order_release);
 }

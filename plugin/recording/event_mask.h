@@ -7,12 +7,14 @@
 #ifndef PLUGIN_RECORDING_EVENT_MASK_H
 #define PLUGIN_RECORDING_EVENT_MASK_H
 
+#include <stdint.h>
+
 struct communicator;
 struct recording;
 
 /* At the end of a communicator's init: its NCCL's mask, which has these bits of ours from now on. */
 void event_mask_asked(struct communicator *communicator, int *mask, int bits);
-/* Looks at the masks of all living communicators. The plugin's thread, once a second. */
-void event_mask_look(struct recording *recording);
+/* Looks at the masks of all living communicators. now_ns: CLOCK_MONOTONIC. The plugin's thread, once a second. */
+void event_mask_look(struct recording *recording, uint64_t now_ns);
 
 #endif

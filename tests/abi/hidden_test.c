@@ -24,10 +24,19 @@ int ncclGetVersion(int *version)
 enum { HIDES = 1 };
 #endif
 
-/* A line for a file is written by a thread of its own. 10 s at most. */
-static void read_first_line(int file, char *text, size_t size)
+static int lines_of(const char *text)
 {
-	for (int tries = 0; tries < 10000 && !strchr(text, '\n'); tries++) {
+	int lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Where it records, and what it does not see. Lines for a file are written by a thread of their own. 10 s at most. */
+static void read_start(int file, char *text, size_t size)
+{
+	for (int tries = 0; tries < 10000 && lines_of(text) < 2; tries++) {
 		ssize_t length = pread(file, text, size - 1, 0);
 
 		cr_assert_geq(length, 0);
@@ -36,7 +45,7 @@ static void read_first_line(int file, char *text, size_t size)
 	}
 }
 
-Test(hidden, the_first_line_says_what_is_not_seen_of_a_nccl_that_hides_its_functions)
+Test(hidden, the_start_says_what_is_not_seen_of_a_nccl_that_hides_its_functions)
 {
 	char log[] = "/tmp/rankwatch-hidden.XXXXXX", text[4096] = "";
 	int file = mkstemp(log);
@@ -47,9 +56,8 @@ Test(hidden, the_first_line_says_what_is_not_seen_of_a_nccl_that_hides_its_funct
 	setenv("RANKWATCH_LOG", log, 1);
 	unsetenv("RANKWATCH_QUIET");
 	player_init(&player, player_load(), 5, 0x5eed, 0, 4);
-	read_first_line(file, text, sizeof(text));
+	read_start(file, text, sizeof(text));
 	unlink(log);
-	cr_expect(strstr(text, "interposer not active"), "%s", text);
 	cr_expect_eq(strstr(text, "this NCCL hides its functions") != NULL, HIDES, "%s", text);
 	cr_expect_eq(strstr(text, "libnccl.so.2") != NULL, HIDES, "%s", text);
 	player_finalize(&player);

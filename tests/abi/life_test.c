@@ -189,9 +189,12 @@ Test(life, the_start_line_says_where_and_how_to_look)
 	start_and_read(text, sizeof(text));
 	cr_expect_eq(strncmp(text, "rankwatch: ", 11), 0);
 	cr_expect(strstr(text, directory), "%s", text);
-	cr_expect(strstr(text, "profiler ABI v5"), "%s", text);
 	cr_expect(strstr(text, "rankwatch findings"), "%s", text);
-	cr_expect_eq(strchr(text, '\n') + 1, text + strlen(text), "one line: %s", text);
+	cr_expect(strstr(text, "RANKWATCH=off"), "%s", text);
+	const char *second = strchr(text, '\n') + 1;
+	cr_expect_eq(strncmp(second, "rankwatch: of this job: ", 24), 0, "what is not seen: %s", text);
+	cr_expect(strstr(second, "NaN and Inf are not looked for (scan: none: no CUDA driver)"), "%s", text);
+	cr_expect_eq(strchr(second, '\n') + 1, text + strlen(text), "two lines: %s", text);
 }
 
 Test(life, a_misspelt_variable_and_a_wrong_value_are_one_line_each)

@@ -61,8 +61,10 @@ ParameterizedTest(int *abi, mask, what_somebody_takes_away_is_noted_and_not_put_
 	begin(*abi);
 	int asked = player.mask;
 	cr_expect_eq(missing_after_looks(), 0);
+	uint64_t before_ns = reader.header.drain_ns;
 	set_mask(0);
 	cr_expect_eq(missing_after_looks(), (uint64_t)asked);
+	cr_expect(reader.header.mask_ns >= before_ns && reader.header.mask_ns <= reader.header.drain_ns, "since when");
 	cr_expect_eq(player.mask, 0);
 }
 

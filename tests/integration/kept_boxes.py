@@ -58,7 +58,7 @@ def ends(failures):
         runs = listed(play)
         failures.check([(run["state"], run["failed"], run["findings"], run["boxes"], run["ranks"]) for run in runs]
                        == [("ended", True, False, 2, 2)], f"ls shows the run: {runs}")
-        failures.check("held" in said and "by 2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
+        failures.check("kept" in said and "2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
 
 
 def with_findings(failures):
@@ -84,7 +84,7 @@ def with_findings(failures):
 
 def older_runs(failures):
     with stage.Stage() as play:
-        run(play, "--job", "first", "--keep-boxes", "all", status=1)
+        run(play, "--job", "first", status=1)
         first = boxes(play)
         said = run(play, "--job", "second", "--keep-boxes", "1", status=1)
         failures.check(set(first) <= set(boxes(play)), "boxes that showed life a moment ago stay")
@@ -93,6 +93,18 @@ def older_runs(failures):
         said = run(play, "--job", "third", "--keep-boxes", "1", status=1)
         # The older run when the collector starts, the other one when a newer one has ended.
         failures.check(said.count("removed 2 black boxes of 1 ended run") == 2 and len(boxes(play)) == 2, f"then they go: {said}")
+
+
+def kept(failures):
+    """Who asked for all boxes has them after later runs, too."""
+    with stage.Stage() as play:
+        run(play, "--job", "first", "--keep-boxes", "all", status=1)
+        first = boxes(play)
+        age(play)
+        said = run(play, "--job", "second", "--keep-boxes", "1", status=1)
+        failures.check(set(first) <= set(boxes(play)) and ": removed" not in said, f"what was to be kept stays: {said}")
+        said = play.start(stage.RANKWATCH, "run", "--job", "third", "--", "sh", "-c", "exit 7")
+        failures.check(said.wait(60) == 7 and "was recorded" not in said.err.text(), f"a command without NCCL recorded nothing: {said.err.text()}")
 
 
 def two_launchers(failures):
@@ -110,6 +122,7 @@ def main():
     failures = stage.Failures()
     ends(failures)
     older_runs(failures)
+    kept(failures)
     with_findings(failures)
     two_launchers(failures)
     failures.end()

@@ -273,7 +273,7 @@ def shown_of_all(failures, play, half):
     top = play.start(stage.RANKWATCH, "top", "--all-nodes", "--once", "--job", play.dir.name)
     top.wait(30)
     rows = top.out.text()
-    failures.check(" HANG " in rows and "2, all are heard" in rows, f"the first screen: {rows}")
+    failures.check(" HANG " in rows and "2, all are heard from" in rows, f"the first screen: {rows}")
     exposed = play.start(stage.RANKWATCH, "metrics", "--all-nodes", "--once", "--job", play.dir.name)
     exposed.wait(30)
     metrics = exposed.out.text()

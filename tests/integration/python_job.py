@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """python_job.py FAULT: a training job of four processes of the real interpreter, each a rank that calls NCCL and CUDA through
 ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the launcher, as torchrun:
-when a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT
+with "gc-in-turn" all ranks do, one after the other. When a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT
 DIRECTORY is a rank, of this launcher or of torchrun, in whose environment RANK is. "torch-loader" and "torch-loader-killed" are the faults of
 PyTorch's own DataLoader. With FIRST_STEP in the environment each rank says which step begins, counted from that number."""
 
@@ -23,6 +23,7 @@ GRACE_S, STUCK_S, LIMIT_S = 12, 40, 200
 LAYERS, ELEMENTS = 4, 4096
 CPU_S = 0.25  # of a fault that computes: more than what ranks on few cores take from each other
 FLOAT, SUM = 7, 0
+IN_TURN = "gc-in-turn"  # each rank does it, in steps of its own
 
 
 class Gpu:
@@ -342,7 +343,7 @@ class Crash:
 
 
 FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-starved": LoaderStarved, "loader-killed": LoaderKilled,
-          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
+          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, IN_TURN: Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
           "restart": Raise}
 
 
@@ -360,7 +361,8 @@ def rankwatch_step():
 
 def train(rank, fault, directory):
     made, generation = FAULTS[fault], os.environ["TORCHELASTIC_RESTART_COUNT"]
-    struck = rank == FAULTY and made and generation == "0"
+    in_turn = fault == IN_TURN
+    struck = (rank == FAULTY or in_turn) and made and generation == "0"
     fault = made() if struck else None
     gpu = Gpu(rank)
     gpu.connect(rank, f"{directory}/id{generation}")
@@ -370,7 +372,7 @@ def train(rank, fault, directory):
         if step_begins:
             step_begins(int(os.environ["FIRST_STEP"]) + step - 1)
         time.sleep(0.06)
-        if fault and step >= FIRST:
+        if fault and step >= FIRST and (not in_turn or step % RANKS == rank):
             fault.strike()
         for _ in range(LAYERS):
             gpu.reduce(ELEMENTS)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """real_python.py [live|nobody|boxes|table|torchrun] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's python3, each with one
 fault of those that Python programs have: rank, cause, thread or process and advice must be what the row says; live, as an ordinary
-user, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md. torchrun: the same table, of the same jobs
+user, by a report that has what the collector kept, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md. torchrun: the same table, of the same jobs
 under PyTorch's own launcher, with its DataLoader; skipped where that Python has no PyTorch."""
 
 import json
@@ -74,8 +74,14 @@ def need_torch():
         stage.skip(f"{PYTHON} has no PyTorch (Debian: python3-torch)")
 
 
+def report(play):
+    process = play.start(stage.RANKWATCH, "report", "--json", "--all", play.boxes)
+    process.wait(60)
+    return [value for _, value in process.out.json() if value.get("kind")]
+
+
 def play_job(nobody, fault, of_torch):
-    """(status, findings in order of revision, of report, what was said)."""
+    """(status, findings in order of revision, of a report with what was seen live, of one from the boxes alone, what was said)."""
     with stage.Stage(nobody) as play:
         job = torchrun(play, fault) if of_torch else [PYTHON, JOB, fault]
         if fault in DISKS:
@@ -85,9 +91,10 @@ def play_job(nobody, fault, of_torch):
                          **(torch_environment() if of_torch else {}))
         status = run.wait(420)
         live = [value for _, value in run.out.json() if value.get("kind")]
-        report = play.start(stage.RANKWATCH, "report", "--json", "--all", play.boxes)
-        report.wait(60)
-        return status, live, [value for _, value in report.out.json() if value.get("kind")], run.err.text()
+        afterwards = report(play)
+        for file in play.boxes.rglob("*.rwevidence"):
+            file.unlink()
+        return status, live, afterwards, report(play), run.err.text()
 
 
 def last_of(findings, kind):
@@ -110,11 +117,11 @@ def may_look(level):
     return known and (level == "live" or (level == "nobody" and (not scope.exists() or scope.read_text().strip() == "0")))
 
 
-def judge(failures, level, fault, findings):
+def judge(failures, level, fault, findings, when=""):
     """Checks the row; returns what the table says of it."""
     kind, classes, holds, advises = ROWS[fault]
     finding = last_of(findings, kind)
-    name = f"{fault}, {level}"
+    name = f"{fault}, {level}{when}"
     accused = {rank for other in findings if other["severity"] != "notice" and other["confidence"] != "inconclusive" for rank in other["ranks"]}
     failures.check(accused <= {FAULTY}, f"{name}: nobody else is named: {accused}", always=True)
     if not failures.check(finding, f"{name}: it is found: {[other['kind'] for other in findings]}"):
@@ -136,6 +143,20 @@ def judge(failures, level, fault, findings):
     return f"{cause.get('class')}, {finding['confidence']}: {cause.get('text') or finding['text']}"
 
 
+def check_turns(failures, name, findings, said, looks):
+    """Nobody is named; the summary says how often others waited for whom, and what those did."""
+    accused = [finding["text"] for finding in findings if finding["severity"] != "notice"]
+    failures.check(not accused, f"{name}: nobody is named: {accused}", always=True)
+    turns = re.search(r"(\d+) % of the time by turns: (\d+) times in \d+ steps, (\d+) ms each", said)
+    if not failures.check(turns, f"{name}: told as turns: {said}"):
+        return
+    share, times, each_ms = map(int, turns.groups())
+    failures.check(share >= 25 and 18 <= times <= 26 and 150 <= each_ms <= 500, f"{name}: {turns[0]}")
+    failures.check(all(f"rank {rank} " in said for rank in range(4)), f"{name}: for each rank")
+    failures.check(not looks or "Python collected garbage" in said, f"{name}: and what they did: {said}")
+    failures.check("gc.freeze()" in said, f"{name}: advice")
+
+
 def check_restart(failures, findings):
     """The second life of the job is a good one: nothing of it is open, and of the first nothing stays so."""
     of_second = [finding for finding in findings if finding["job"]["generation"] == 1 and finding["severity"] != "notice"]
@@ -152,18 +173,22 @@ def main(level, *faults):
         stage.need_nobody()
     if of_torch:
         need_torch()
-    faults = faults or [fault for fault in ROWS if of_torch or fault not in OF_TORCH]
+    faults = faults or [fault for fault in (*ROWS, "gc-in-turn") if of_torch or fault not in OF_TORCH]
     level = "table" if of_torch else level
     for fault in faults:
         for nobody in [False, True] if level == "table" else [level == "nobody"]:
-            status, live, boxes, said = play_job(nobody, fault, of_torch)
+            status, live, afterwards, boxes, said = play_job(nobody, fault, of_torch)
             if status == 77:
                 print(f"{fault}: left out: {said}")
                 continue
             failures.check(status == (STATUS_OF_TORCHRUN if of_torch else STATUS).get(fault, 0), f"{fault}: the job ends with {status}")
             seen = "nobody" if nobody else "live"
+            if fault == "gc-in-turn":
+                check_turns(failures, f"{fault}, {seen}", live, said, may_look(seen))
+                continue
             if level in ("table", seen):
                 table[fault, seen] = judge(failures, seen, fault, live)
+                judge(failures, seen, fault, afterwards, ", in a report")
             if level in ("table", "boxes") and not nobody:
                 table[fault, "boxes"] = judge(failures, "boxes", fault, boxes)
             if fault == "restart" and level != "boxes":

@@ -426,8 +426,19 @@ def dead(write):
             terminal.shows("status 0")
         finally:
             terminal.close()
-            shutil.rmtree(folder, ignore_errors=True)
+        over_without_argument(boxes, failures)
+        shutil.rmtree(folder, ignore_errors=True)
     sys.exit(f"FAILED: {failures}" if failures else 0)
+
+
+def over_without_argument(boxes, failures):
+    """Where no collector serves the job, its boxes are shown; where it left none, that is said."""
+    job = json.loads(subprocess.run([RANKWATCH, "ls", "--json", boxes], capture_output=True, text=True, check=True).stdout.splitlines()[0])["job"]
+    for directory, status, words in ((boxes, 0, ("no collector is running", "OVER")), (boxes.parent / "none", 1, ("no collector serves job",))):
+        top = subprocess.run([RANKWATCH, "top", "--once", "--job", job], capture_output=True, text=True, check=False,
+                             env=dict(os.environ, RANKWATCH_DIR=str(directory)))
+        if top.returncode != status or not all(word in top.stderr + top.stdout for word in words):
+            failures.append(f"top without a directory: {top}")
 
 
 def main():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """production.py DATA: what `rankwatch report` says of three production jobs that ByteDance published (timeline.py says which; DATA is the
 directory `data` of their repository, fetched by whoever runs this), as they were traced, and played again with one worker slowed down:
-each stage in turn, by 1.15 to 2 times. Prints the table of docs/accuracy.md; fails if a healthy worker is named, if the job's own slow
+each stage in turn, by 1.15 to 2 times. Each 8 GPUs are on a host of their own, whose clock is hours ahead of that of the one before. Prints the table of docs/accuracy.md; fails if a healthy worker is named, if the job's own slow
 worker is not, if a share is off by more than 3 points, or if less than two of three slowed workers are named that cost what counts or more.
 Behind DATA: names of those to play (AR, SE, ST). production.py published: the same, of the directory in RANKWATCH_TIMELINES. production.py: two small jobs that are made up here instead,
 so that the way is tried where nothing was fetched. TEST_RANKWATCH: the command."""
@@ -19,6 +19,7 @@ TIMELINE = pathlib.Path(__file__).with_name("timeline.py")
 RANKWATCH = os.environ.get("TEST_RANKWATCH", "rankwatch")
 COUNTS = 0.05  # of the time, as docs/analysis.md has it with the tolerance: from here on a slow worker should be named
 SHARE_OFF = 0.03
+HOST_GPUS = 8
 DIFFERS_ABOVE = 0.08  # of a few replicas whose work differs one that is healthy is often the longest, too: the share is what it may cost
 FACTORS = (1.15, 1.3, 1.5, 2)
 # Their own slow worker, and by what its computations are brought to what its replicas take.
@@ -30,7 +31,7 @@ PUBLISHED = {"AR": 1 - 23.485 / 46.336}  # result-AR.json: the step as it was, a
 def boxes_of(timeline, *options):
     """A directory of boxes, and what timeline.py says of it."""
     directory = tempfile.TemporaryDirectory(prefix="rankwatch-test.", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    made = subprocess.run([sys.executable, TIMELINE, timeline, directory.name, *options], check=True, capture_output=True, text=True)
+    made = subprocess.run([sys.executable, TIMELINE, timeline, directory.name, "--host-gpus", str(HOST_GPUS), *options], check=True, capture_output=True, text=True)
     return directory, json.loads(made.stdout)
 
 
@@ -81,6 +82,8 @@ class Table:
 def as_traced(table, name, timeline):
     _, named, others = play(timeline)
     own = OWN[name]
+    _, at_home, _ = play(timeline, "--host-gpus", "0")
+    table.check(at_home == named, f"{name}: as on one host: {at_home}, {named}")
     share = table.row(f"{name}, as traced", [own[0]] if own else [], PUBLISHED.get(name, 0), named, others)
     if own:
         table.check(share is not None, f"{name}: worker {own[0]} is named")

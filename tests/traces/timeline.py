@@ -7,6 +7,7 @@ them) and writes the boxes that rankwatch's plugin would have left, for `rankwat
     timeline.py data/timeline-AR.json.gz boxes/                     as it was traced
     timeline.py data/timeline-ST.json.gz boxes/ --slow 5=1.5        played again: worker 5 computes 1.5 times as long
     timeline.py … --replay                                          played again as it was
+    timeline.py … --host-gpus 8                                     with a host for each 8 GPUs, whose clocks are hours apart
 
 A timeline has, for each worker (one GPU of a tensor parallel group) and some of the job's steps, when it computed, and when data were
 transferred; waiting is what lies between. A worker has come to a transfer when the computation in front of it was over. The steps are put one
@@ -27,6 +28,7 @@ MS = 1e3  # of the timeline's µs
 NEAR = 1 * MS  # what ends so shortly behind the begin of something was over before it
 DELAY_MOST = 50 * MS  # between the end of a transfer and the computation that waited for it
 EPOCH_NS = 1_000_000_000_000
+APART_NS = 4_321_987_654_321  # between the clocks of two hosts
 COMPUTE = ("forward-compute", "backward-compute")
 PEERS = {"forward-send": 1, "forward-recv": -1, "backward-send": -1, "backward-recv": 1}
 ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER, SEND, RECV = 1, 2, 7, 9, 10  # enum rw_function
@@ -243,8 +245,9 @@ BFLOAT16 = 10
 
 
 class Box:
-    def __init__(self, job, worker, name, boot):
-        self.job, self.worker, self.name, self.boot = job, worker, name, boot
+    def __init__(self, job, worker, name, host):
+        self.job, self.worker, self.name, self.host = job, worker, name, host
+        self.epoch_ns = EPOCH_NS + host * APART_NS
         self.comms, self.sequences, self.progress = [], {}, []
         self.slots = []
 
@@ -265,7 +268,7 @@ class Box:
         key = (comm, function, peer)
         sequence = self.sequences[key] = self.sequences.get(key, -1) + 1
         self.progress[comm] += 1
-        ns = [EPOCH_NS + int(at * 1000) for at in (call.launched, call.arrived, call.done)]
+        ns = [self.epoch_ns + int(at * 1000) for at in (call.launched, call.arrived, call.done)]
         self.slots.append((ns, comm, function, COUNTS.get(call.name, P2P_COUNT), sequence, peer, self.progress[comm]))
 
     def bytes(self):
@@ -283,26 +286,27 @@ class Box:
             identity = int.from_bytes(hashlib.sha256(repr(members).encode()).digest()[:8], "little")
             size = self.job.gpus if members == [self.worker] else len(members)
             struct.pack_into("<Q64sIiii", data, at, identity, b"", 0, members.index(self.worker), size, 1)
-            struct.pack_into("<QQQQ", data, at + 88, EPOCH_NS - 1000000000, 0, self.progress[index], self.progress[index])
+            struct.pack_into("<QQQQ", data, at + 88, self.epoch_ns - 1000000000, 0, self.progress[index], self.progress[index])
             struct.pack_into("<QQ", data, gpu_at + index * 64, self.progress[index], self.progress[index])
         for claim, slot in enumerate(self.slots):
             self.put_operation(data, ring_at + claim * 256, claim, *slot)
         return data
 
     def put_header(self, data, comms_at, gpu_at, samples_at, ring_at, ring_slots):
-        last = max((slot[0][2] for slot in self.slots), default=EPOCH_NS)
+        last = max((slot[0][2] for slot in self.slots), default=self.epoch_ns)
         struct.pack_into("<8sIIQQQQQQQQIIII", data, 0, b"RWBOX\r\n\x1a", 1, HEADER, 0, 0, len(data), HEADER, comms_at, gpu_at,
                          samples_at, ring_at, COMM_SLOTS, SAMPLES, ring_slots, 256)
-        struct.pack_into("<40sIIQQQQ", data, 96, self.boot, 1000 + self.worker, os.getuid(), 1, 1000 + self.worker,
-                         EPOCH_NS - 2000000000, 1_700_000_000 * 10**9)
-        struct.pack_into("<64s64s32s16siiii", data, 176, b"traced", self.name.encode(), b"RANK", b"python", self.worker, self.job.workers,
+        boot = f"5f6e0a34-0000-4000-8000-{self.host + 1:012d}".encode()
+        struct.pack_into("<40sIIQQQQ", data, 96, boot, 1000 + self.worker, os.getuid(), 1, 1000 + self.worker,
+                         self.epoch_ns - 2000000000, 1_700_000_000 * 10**9)
+        struct.pack_into("<64s64s32s16siiii", data, 176, f"host-{self.host}".encode(), self.name.encode(), b"RANK", b"python", self.worker, self.job.workers,
                          self.worker, 0)
         struct.pack_into("<QQ32s", data, 368, 0, 0, b"")
         struct.pack_into("<IIII64s", data, 416, 1 << 8, 22809, 5, 12080, b"watermark")
         struct.pack_into("<I", data, 496, 1)  # it ended in order
         struct.pack_into("<16s16siI", data, 504, bytes([self.worker + 1] * 16), f"0000:{self.worker:02x}:00.0".encode(), self.worker, 1)
         struct.pack_into("<I", data, 1528, 1)
-        struct.pack_into("<QQQ", data, 1536, EPOCH_NS, 1_700_000_000 * 10**9, 0)
+        struct.pack_into("<QQQ", data, 1536, self.epoch_ns, 1_700_000_000 * 10**9, 0)
         struct.pack_into("<Q", data, 6400, len(self.slots))
         struct.pack_into("<Q", data, 6552, len(self.comms))
         struct.pack_into("<Q", data, 6576, last)
@@ -315,10 +319,9 @@ class Box:
         struct.pack_into("<QIIiBBBBQQQ", data, at + 96, 7, 1, claim + 1, peer, 2, 3, 8, 1, progress, arrived, done)
 
 
-def write(job, calls, directory, name):
-    boot = b"5f6e0a34-0000-4000-8000-000000000001"
+def write(job, calls, directory, name, host_gpus):
     for worker, its in calls.items():
-        box = Box(job, worker, name, boot)
+        box = Box(job, worker, name, worker * job.gpus // host_gpus if host_gpus else 0)
         for call in sorted(its, key=lambda call: (call.arrived, call.name, call.sequence)): # the program calls them in one order
             box.add(call)
         (directory / f"rank{worker}-{1000 + worker}.rwbox").write_bytes(box.bytes())
@@ -345,6 +348,7 @@ def main():
     parser.add_argument("--replay", action="store_true", help="play it again, and do not take the times of waits from the timeline")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="play all steps N times, one after the other; implies --replay")
     parser.add_argument("--slow", action="append", default=[], metavar="WORKER=TIMES", help="this worker computes so many times as long; implies --replay")
+    parser.add_argument("--host-gpus", type=int, default=0, metavar="N", help="each N GPUs are on a host of their own (default: all are on one)")
     options = parser.parse_args()
     opened = gzip.open if options.timeline.suffix == ".gz" else open
     with opened(options.timeline, "rt") as file:
@@ -356,7 +360,7 @@ def main():
     again = options.replay or slow or options.times > 1
     calls = played_again(job, slow, options.times) if again else as_traced(job)
     options.directory.mkdir(parents=True, exist_ok=True)
-    write(job, calls, options.directory, options.timeline.name.split(".")[0])
+    write(job, calls, options.directory, options.timeline.name.split(".")[0], options.host_gpus)
     print(json.dumps({"stages": job.stages, "replicas": job.replicas, "steps": len(job.steps), "step_s": round(step_seconds(job, calls, options.times), 3)}))
 
 

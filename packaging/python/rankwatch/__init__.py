@@ -9,9 +9,9 @@ rankwatch.transformers), starts ranks that record themselves where no command ca
 does nothing.
 """
 from rankwatch._command import CommandError, command_path, env
-from rankwatch._findings import (Cause, Evidence, Finding, Incident, Job, Late, Link, Operation, Place, Values, Watchdog,
+from rankwatch._findings import (Cause, Evidence, Finding, Incident, Job, Late, Link, Operation, Place, SeenLive, Values, Watchdog,
                                  findings, read_findings)
 from rankwatch._step import step, steps
 
-__all__ = ["Cause", "CommandError", "Evidence", "Finding", "Incident", "Job", "Late", "Link", "Operation", "Place", "Values",
+__all__ = ["Cause", "CommandError", "Evidence", "Finding", "Incident", "Job", "Late", "Link", "Operation", "Place", "SeenLive", "Values",
            "Watchdog", "command_path", "env", "findings", "read_findings", "step", "steps"]

@@ -178,6 +178,14 @@ class Incident:
 
 
 @dataclass(frozen=True)
+class SeenLive:
+    """Of a report: what a collector saw beyond the black boxes, by which sources, until when. in_boxes False: they do not show the finding."""
+    by: List[str] = field(default_factory=list)
+    until: Optional[datetime] = _at()
+    in_boxes: Optional[bool] = None
+
+
+@dataclass(frozen=True)
 class Finding:
     """One fault. str() of it is the sentence for people.
 
@@ -213,6 +221,7 @@ class Finding:
     incident: Optional[Incident] = _of(Incident)
     missing: List[str] = field(default_factory=list)
     lost: Optional[int] = None
+    seen_live: Optional[SeenLive] = _of(SeenLive)
     text: str = ""
     advice: Optional[str] = None
     help: Optional[str] = None

@@ -180,6 +180,87 @@ Test(account, two_by_turns_are_both_told)
 	end(&run);
 }
 
+/* As where Python collects garbage on each rank in another step. */
+static struct history_job in_turn(int ranks, double ms)
+{
+	struct history_job job = { .ranks = ranks, .steps = 100, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+
+	for (int i = 0; i < ranks; i++)
+		job.faults[i] = (struct history_fault){ .kind = FAULT_HOST,
+							.rank = i,
+							.first_step = 2,
+							.ms = ms,
+							.every = ranks,
+							.turn = i,
+							.evidence = EVIDENCE_BUSY };
+	return job;
+}
+
+Test(account, waiting_that_goes_round_is_told)
+{
+	for (int ranks = 4; ranks <= 8; ranks += 2) {
+		struct history_job job = in_turn(ranks, 300);
+		struct played run = play(&job);
+		struct analysis_turns turns = account_of(&run).turns;
+
+		cr_assert(turns.times >= 90 && turns.times <= 100, "%d: %u", ranks, turns.times);
+		cr_expect_eq(account_of(&run).loss_count, 0);
+		cr_expect_eq(turns.rank_count, ranks);
+		cr_expect_float_eq(turns.each_ms, 300, 30, "%d: %f", ranks, turns.each_ms);
+		cr_expect(turns.share > 0.3 / 0.7 * (ranks - 1) / ranks * 0.8 && turns.share < 0.5, "%d: %f", ranks,
+			  turns.share);
+		cr_expect_eq(turns.by, RW_LATE_HOST);
+		cr_expect_eq(turns.cause_class, RW_CAUSE_RUNNING, "%d: %d", ranks, turns.cause_class);
+		cr_expect_eq(turns.caused, ranks);
+		cr_expect_eq(turns.seen, ranks);
+		cr_expect_eq(turns.collecting, 0);
+		cr_expect_str_eq(turns.cause, "running on the CPU");
+		end(&run);
+	}
+}
+
+Test(account, who_collects_garbage_in_turn_is_told_to_do_that)
+{
+	struct history_job job = in_turn(8, 300);
+	struct played run = play(&job);
+
+	for (int rank = 0; rank < 8; rank++) {
+		const struct account_rank *own = &run.analysis->account.ranks[rank];
+		struct process *process = run.analysis->job.ranks[rank].process;
+
+		for (uint32_t i = 0; i < 4 && rank; i++) {
+			const struct cause_window *window = &own->windows[i];
+			struct analysis_python seen = { .at_ns = (window->from_ns + window->to_ns) / 2,
+							.tid = own->window_tid,
+							.collecting = true };
+
+			cr_assert_eq(python_looks_add(&process->python, &run.analysis->intern, &seen), 0);
+		}
+	}
+	struct analysis_turns turns = account_of(&run).turns;
+	cr_expect_eq(turns.collecting, 7, "%u", turns.collecting);
+	end(&run);
+}
+
+Test(account, what_ranks_are_late_by_anyway_does_not_go_round)
+{
+	struct history_job job = in_turn(8, 25);
+	struct played run = play(&job);
+
+	cr_expect_eq(account_of(&run).turns.times, 0, "less than a tenth: %f", account_of(&run).turns.share);
+	end(&run);
+	job = in_turn(8, 300);
+	job.faults[0].every = 2;
+	run = play(&job);
+	cr_expect_eq(account_of(&run).turns.times, 0, "one holds up the others in half of all steps");
+	end(&run);
+	job = in_turn(8, 300);
+	job.steps = 15;
+	run = play(&job);
+	cr_expect_eq(account_of(&run).turns.times, 0, "too few steps");
+	end(&run);
+}
+
 Test(account, where_everybody_is_late_in_turn_nobody_is_named)
 {
 	for (unsigned seed = 0; seed < seeds(200); seed++) {

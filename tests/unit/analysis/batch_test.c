@@ -27,6 +27,8 @@ static struct rw_message right(uint8_t type)
 		message.results.operations = 1;
 	if (type == RW_MESSAGE_INIT)
 		message.init = (struct rw_message_init){ .size = 4, .comm_rank = 1, .world_size = 8 };
+	if (type == RW_MESSAGE_ROW)
+		message.row = (struct rw_message_row){ .row = 7, .calls = 4, .steps = 2 };
 	if (type == RW_MESSAGE_ABSENT)
 		message.absent.absence = RW_MESSAGE_ABSENT_IDLE;
 	return message;
@@ -59,6 +61,12 @@ Test(batch, a_field_holds_what_it_can_mean_and_no_more)
 		{ RW_MESSAGE_CUT, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
 		{ RW_MESSAGE_CUT, FIELD(function), RW_MESSAGE_APART | 1, RW_MESSAGE_APART },
 		{ RW_MESSAGE_CUT, FIELD(function), 1, 0 },
+		{ RW_MESSAGE_ROW, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
+		{ RW_MESSAGE_ROW, FIELD(row.row), 1, 0 },
+		{ RW_MESSAGE_ROW, FIELD(row.steps), 2, 0 },
+		{ RW_MESSAGE_ROW, FIELD(row.steps), 4, 3 },
+		{ RW_MESSAGE_ROW, FIELD(row.calls), 6, 5 },
+		{ RW_MESSAGE_ROW, FIELD(row.calls), 2, 0 },
 		{ RW_MESSAGE_RESULTS, FIELD(function), RW_FUNCTION_COUNT - 1, RW_FUNCTION_COUNT },
 		{ RW_MESSAGE_RESULTS, FIELD(function), 1, 0 },
 		{ RW_MESSAGE_INIT, FIELD(init.size), 2, 1 },

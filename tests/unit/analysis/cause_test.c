@@ -292,7 +292,7 @@ Test(cause, a_sampled_lock_that_nobody_was_seen_to_hold_is_likely_at_best)
 	cr_expect_eq(cause.class_, RW_CAUSE_LOCK);
 	cr_expect_eq(cause.hop_count, 0);
 	cr_assert(cause.inferred);
-	cr_expect(strstr(cause.inferred, "samples do not show it"), "%s", cause.inferred);
+	cr_expect(strstr(cause.inferred, "the samples do not show it"), "%s", cause.inferred);
 	end(&scene);
 }
 
@@ -679,6 +679,38 @@ Test(cause, a_process_that_is_waited_for_is_said_to_be_a_child_and_to_do_what_mo
 		struct cause cause = find(&scene, 1000);
 		cr_expect_str_eq(cause.hops[0].waits_for, cases[i].waits_for, "%zu: %s", i, cause.hops[0].waits_for);
 		cr_expect_str_eq(cause.hops[0].does, cases[i].does, "%zu: %s", i, cause.hops[0].does);
+	}
+}
+
+Test(cause, a_child_that_waits_for_a_lock_held_at_the_fork_is_told_as_that)
+{
+	static const char forked[] =
+	    "is in futex(2) for a lock that was held when it was forked: it has no other thread that could release it";
+
+	for (int held = 0; held < 2; held++) {
+		struct scene scene = { 0 };
+		struct analysis_wait wait = ended_by(16793, "pt_data_worker", SYS_read, "pipe:[77]", 0, 900);
+		char advice[160];
+
+		see(&scene, &wait);
+		for (uint64_t k = 0; k < 4; k++) {
+			struct analysis_other other = { .at_ns = start + (100 + 50 * k) * ms,
+							.pid = 16793,
+							.is_child = true,
+							.state = 'S',
+							.system_call = SYS_futex,
+							.held_at_fork = held };
+
+			cr_assert_eq(other_looks_add(&scene.process.others, &scene.intern, &other), 0);
+		}
+		struct cause cause = find(&scene, 1000);
+		const struct process process = { .pid = 4711 };
+
+		advice_find(advice, sizeof(advice), &cause, &process);
+		cr_expect_str_eq(cause.hops[0].does, held ? forked : "is in futex(2)");
+		cr_expect_eq(strstr(advice, "spawn or forkserver") != NULL, held, "%s", advice);
+		cr_expect_eq(strstr(advice, "more workers") != NULL, !held, "%s", advice);
+		cr_expect_lt(strlen(advice), sizeof(advice) - 1, "whole");
 	}
 }
 

@@ -68,6 +68,50 @@ static void teardown(void)
 
 TestSuite(findings, .init = setup, .fini = teardown);
 
+Test(findings, what_compares_ranks_is_inconclusive_once_the_event_mask_was_changed)
+{
+	static const struct {
+		enum rw_kind kind;
+		enum rw_phase phase;
+		uint64_t first_seen_ns, mask_ns;
+		bool in_doubt;
+	} cases[] = {
+		{ RW_KIND_HANG, RW_PHASE_RUNNING, 50000000000, 0, false },
+		{ RW_KIND_HANG, RW_PHASE_RUNNING, 50000000000, 40000000000, true },
+		{ RW_KIND_STRAGGLER, RW_PHASE_RUNNING, 50000000000, 51000000000,
+		  true }, /* the look at the mask comes behind its change */
+		{ RW_KIND_STRAGGLER, RW_PHASE_RUNNING, 50000000000, 53000000000, false },
+		{ RW_KIND_DESYNC, RW_PHASE_ENQUEUED, 50000000000, 40000000000, true },
+		{ RW_KIND_HANG, RW_PHASE_INIT, 50000000000, 40000000000, false },
+		{ RW_KIND_GONE, RW_PHASE_RUNNING, 50000000000, 40000000000, false },
+		{ RW_KIND_NAN, RW_PHASE_NONE, 50000000000, 40000000000, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct record *record = record_new_absent(&job, cases[i].kind, 200, "host", 0);
+		const struct rw_finding *finding;
+
+		findings_free(&findings);
+		memset(&told, 0, sizeof(told));
+		record->finding.severity = RW_CRITICAL;
+		record->finding.confidence = RW_CERTAIN;
+		record->finding.first_seen_ns = cases[i].first_seen_ns;
+		record->finding.operation.present = true;
+		record->finding.operation.phase = cases[i].phase;
+		for (int k = 0; k < RECORD_MISSING; k++)
+			record_add_missing(record, "something else");
+		process.mask_ns = cases[i].mask_ns;
+		findings_tell(&findings, record, 60000000000);
+		process.mask_ns = 0;
+		cr_assert_eq(findings.count, 1);
+		finding = &findings.records[0]->finding;
+		cr_expect_eq(finding->confidence == RW_INCONCLUSIVE, cases[i].in_doubt, "%zu", i);
+		cr_expect_eq(finding->severity == RW_NOTICE, cases[i].in_doubt, "%zu", i);
+		cr_expect_eq(strstr(finding->missing[RECORD_MISSING - 1], "event mask was changed") != NULL,
+			     cases[i].in_doubt, "%zu", i);
+	}
+}
+
 Test(findings, the_oldest_that_is_closed_makes_room)
 {
 	findings_close(&findings, RW_KIND_STRAGGLER, 1, 2000000000);

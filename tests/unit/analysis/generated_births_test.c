@@ -2,7 +2,7 @@
 /*
  * Births of NaN and Inf in generated jobs: four meshes, any call of a step, three rates of sampling, with and without
  * the interposer, beside padding that begins late. The jobs know who made it; nothing of the analysis is used to make
- * them. The table in docs/analysis.md is what this prints with RANKWATCH_TEST_LONG=1.
+ * them. The table of docs/accuracy.md, "Values", adds up what this prints with RANKWATCH_TEST_LONG=1.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

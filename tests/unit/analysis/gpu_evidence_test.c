@@ -28,6 +28,7 @@ struct health {
 	bool all; /* of every rank, else of SICK alone … */
 	bool of_host; /* … or of all of its host, … */
 	double others_to_ms; /* … but of others than SICK only up to then */
+	int memory;          /* percent of SICK's memory that is in use */
 };
 
 struct run {
@@ -65,8 +66,8 @@ static void read_gpus(struct run *run, const struct health *health, double at_ms
 			.clock_reasons = special ? health->reasons : 0,
 			.remap_pending = -1,
 			.remap_failure = -1,
-			.memory_used = -1,
-			.memory_total = -1,
+			.memory_used = special && health->memory ? health->memory * (INT64_C(1) << 30) : -1,
+			.memory_total = INT64_C(100) << 30,
 			.nvlink_errors = -1,
 		};
 
@@ -392,4 +393,36 @@ Test(gpu_evidence, the_xid_that_follows_a_death_is_not_its_cause)
 	cr_assert(last(&run, RW_KIND_GONE));
 	cr_expect_eq(last(&run, RW_KIND_GONE)->class_, RW_CAUSE_GONE);
 	end(&run);
+}
+
+Test(gpu_evidence, full_memory_of_a_rank_that_failed_is_told_in_the_advice_and_is_no_cause)
+{
+	static const struct {
+		int memory;
+		enum history_fault_kind kind;
+		bool is_told;
+	} cases[] = { { 99, FAULT_EXITED, true },
+		      { 90, FAULT_EXITED, false },
+		      { 99, FAULT_KILLED, false },
+		      { 0, FAULT_EXITED, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct health health = { .from_ms = 0, .to_ms = 1e9, .mhz = 1980, .memory = cases[i].memory };
+		struct history_job job = slow_gpu;
+		struct run run;
+
+		job.faults[0] = (struct history_fault){ .kind = cases[i].kind, .rank = SICK, .first_step = FIRST_LATE };
+		begin(&run, &job);
+		play(&run, &health);
+		const struct history_finding *finding = last(&run, RW_KIND_GONE);
+		cr_assert(finding, "%zu", i);
+		cr_expect_eq(finding->rank, SICK, "%zu", i);
+		cr_expect_eq(finding->class_, RW_CAUSE_GONE, "%zu", i);
+		cr_expect_eq(strstr(finding->advice, "99 % of its GPU's memory was in use") != NULL, cases[i].is_told,
+			     "%zu: %s", i, finding->advice);
+		cr_expect_eq(!strcmp(run.nvml, "99 % of the GPU's memory was in use before it ended"), cases[i].is_told,
+			     "%zu: %s", i, run.nvml);
+		cr_expect_lt(strlen(finding->advice), sizeof(finding->advice) - 1, "whole");
+		end(&run);
+	}
 }

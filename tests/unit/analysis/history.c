@@ -261,7 +261,7 @@ static const struct history_fault *fault_of(const struct history *history, int r
 			continue;
 		if (fault->last_step && step > fault->last_step)
 			continue;
-		if (fault->every && step % fault->every)
+		if (fault->every && step % fault->every != fault->turn)
 			continue;
 		if (first || kind == FAULT_HOST_EACH)
 			return fault;

@@ -57,7 +57,8 @@ struct history_fault {
 	int first_step, last_step; /* counted from 1; last 0 = to the end */
 	double ms;
 	enum history_evidence evidence;
-	int every; /* only each so many steps; 0 = each */
+	int every; /* only each so many steps; 0 = each … */
+	int turn;  /* … of these those that leave this remainder */
 	double more_ms; /* with each step behind the first one `ms` grows by so much */
 };
 

@@ -19,7 +19,7 @@ struct told {
 	int tid;
 	enum rw_standing standing;
 	size_t waiting;
-	char text[256], cause[96], path[256], missing[256];
+	char text[256], cause[96], path[256], missing[256], advice[192];
 };
 
 static void note(void *argument, const struct rw_finding *finding)
@@ -38,6 +38,7 @@ static void note(void *argument, const struct rw_finding *finding)
 	told->level = finding->level;
 	told->tid = finding->cause.tid;
 	snprintf(told->text, sizeof(told->text), "%s", finding->text);
+	snprintf(told->advice, sizeof(told->advice), "%s", finding->advice ? finding->advice : "");
 	snprintf(told->cause, sizeof(told->cause), "%s", finding->cause.text ? finding->cause.text : "");
 	snprintf(told->path, sizeof(told->path), "%s", finding->cause.path ? finding->cause.path : "");
 	snprintf(told->missing, sizeof(told->missing), "%s", finding->missing_count ? finding->missing[finding->missing_count - 1] : "");
@@ -168,6 +169,7 @@ Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 		{ "a lock", SYS_futex, 'S', "futex_wait_queue", "", RW_CAUSE_LOCK, "futex(2)" },
 		{ "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "clock_nanosleep(2)" },
 		{ "a store", SYS_recvfrom, 'S', "tcp_recvmsg", "socket:[4711]", RW_CAUSE_SOCKET, "recvfrom(2)" },
+		{ "its children", SYS_wait4, 'S', "do_wait", "", RW_CAUSE_PROCESS, "wait4(2)" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct told told = { 0 };
@@ -185,6 +187,9 @@ Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 		cr_expect_str_eq(told.missing, "which of its threads has to call it: its main thread is assumed");
 		if (*cases[i].path == '/')
 			cr_expect_str_eq(told.path, cases[i].path);
+		bool prepares = told.class_ != RW_CAUSE_LOCK && told.class_ != RW_CAUSE_SLEEP;
+		cr_expect_eq(!strncmp(told.advice, "prepare data before the job", 27), prepares, "%s: %s", cases[i].name, told.advice);
+		cr_expect_not(strstr(told.advice, "inside the step"), "there is none yet: %s", told.advice);
 		analysis_free(analysis);
 	}
 }

@@ -398,7 +398,7 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 	struct many_hosts_result result;
 	char called[64];
 	int known = 0, later = 0;
-	const int jobs = SANITIZED ? 2 : 8;
+	const int jobs = SANITIZED ? 2 : 16;
 
 	for (unsigned seed = 1; seed <= (unsigned)jobs; seed++) {
 		struct many_hosts_job job = alone(MANY_OTHER_CALL);

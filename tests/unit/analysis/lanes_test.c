@@ -13,6 +13,8 @@
 
 enum { RANKS = 8, COMM = 9 };
 
+static const struct row_lanes no_rows;
+
 /* What a rank does in a cut. */
 struct worked {
 	uint32_t own_us, inside_us, unseen_us, operations;
@@ -303,8 +305,50 @@ static void cut_and_judge(struct compared *compared, struct findings *findings, 
 
 	for (int i = 0; i < cuts; i++) {
 		cut(compared, &same, &late, 2);
-		late_tick(&compared->lanes, &compared->world, findings, compared->now_ns);
+		late_tick(&compared->lanes, &no_rows, &compared->world, findings, compared->now_ns);
 	}
+}
+
+/* A rank's host says that it makes other calls: before others are told to be late, or after that. */
+static struct heard judge_after_desync(int32_t per_host, bool before)
+{
+	const struct rw_message desync = { .type = RW_MESSAGE_FINDING,
+					   .rank = 1,
+					   .finding = { .kind = RW_KIND_DESYNC,
+							.state = RW_FINDING_OPEN,
+							.severity = RW_CRITICAL,
+							.confidence = RW_CERTAIN } };
+	struct heard heard = { 0 };
+	struct job nobody = { 0 };
+	struct findings findings = { .emit = hear, .argument = &heard, .job = &nobody };
+	struct compared compared;
+
+	begin(&compared, RANKS, per_host);
+	cut_until_late(&compared, 2);
+	if (before)
+		take(&compared, 1, 1, &desync);
+	cut_and_judge(&compared, &findings, 8);
+	if (!before) {
+		take(&compared, 1, 1, &desync);
+		cut_and_judge(&compared, &findings, 8);
+	}
+	findings_free(&findings);
+	end(&compared);
+	return heard;
+}
+
+Test(late, nobody_is_late_on_a_communicator_whose_calls_do_not_meet)
+{
+	struct heard heard = judge_after_desync(2, true);
+
+	cr_expect_eq(heard.opened + heard.of_ranks, 0, "%u hosts, %u ranks", heard.opened, heard.of_ranks);
+	heard = judge_after_desync(1, true);
+	cr_expect_eq(heard.opened + heard.of_ranks, 0, "%u hosts, %u ranks", heard.opened, heard.of_ranks);
+	heard = judge_after_desync(2, false);
+	cr_expect_eq(heard.opened, 1, "what was told before goes on");
+	cr_expect_eq(heard.closed, 0);
+	heard = judge_after_desync(1, false);
+	cr_expect_gt(heard.of_ranks, 0);
 }
 
 /* `found`: which of the last host's two ranks that host has found itself; -1: none. */

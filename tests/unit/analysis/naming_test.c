@@ -85,5 +85,5 @@ Test(naming, takes_the_dimension_of_its_size_and_stride)
 	cr_expect_str_eq(name_of("a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=4", 4, 4, 0, 1), "ranks 0-3", "too many dimensions");
 	cr_expect_str_eq(name_of("b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=4", 4, 4, 0, 1), "~i");
 	cr_expect_str_eq(name_of("a=65536,b=65536,i=4", 4, 4, 0, 1), "ranks 0-3", "more ranks than there are numbers");
-	cr_expect_str_eq(name_of("", 5, 3, 0, 1), "5 ranks, 3 seen");
+	cr_expect_str_eq(name_of("", 5, 3, 0, 1), "a communicator of 5 ranks (3 seen)");
 }

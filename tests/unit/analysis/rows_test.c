@@ -164,7 +164,7 @@ Test(rows, replicas_of_a_stage_are_compared_with_each_other, .init = begin_pipel
 	own_ms[6] += 45;
 	play(9);
 	cr_expect_eq(suspects(), 1u << 6);
-	cr_expect_not(rows.ranks[6].of_stage);
+	cr_expect_not(rows.judge.ranks[6].of_stage);
 }
 
 Test(rows, a_stage_is_compared_with_its_own_past, .init = begin_pipeline, .fini = end)
@@ -177,8 +177,8 @@ Test(rows, a_stage_is_compared_with_its_own_past, .init = begin_pipeline, .fini 
 		own_ms[i] += 45;
 	play(9);
 	cr_expect_eq(suspects(), 0xf0u);
-	cr_expect(rows.ranks[4].of_stage && rows.ranks[7].of_stage);
-	cr_expect_eq(rows.ranks[7].group, 4);
+	cr_expect(rows.judge.ranks[4].of_stage && rows.judge.ranks[7].of_stage);
+	cr_expect_eq(rows.judge.ranks[7].stage, 4);
 }
 
 Test(rows, where_all_stages_work_longer_none_is_late, .init = begin_pipeline, .fini = end)

@@ -191,6 +191,40 @@ Test(box_store, of_many_boxes_exactly_the_oldest_go)
 }
 
 /* A link to a file is not that file: it takes no room, and what it points to is not ours. */
+/* Evidence is of all boxes beside it. */
+Test(box_store, evidence_counts_and_goes_when_no_box_is_left_beside_it)
+{
+	static char lines[4096];
+	struct box_store store, other;
+	struct box_writer writer;
+	char why[BOX_STORE_WHY], evidence[EVIDENCE_NAME], box[EVIDENCE_NAME];
+
+	fixture_create(&writer);
+	open_store(&store, "job");
+	store_one(&store, &writer, 901000, true);
+	snprintf(box, sizeof(box), "%s", store.name);
+	int directory = open(fixture_directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	memset(lines, '\n', sizeof(lines));
+	cr_assert_eq(evidence_write(directory, "job-host" EVIDENCE_SUFFIX, 1, lines, sizeof(lines)), 0);
+	cr_assert_eq(box_store_save_evidence(&store, directory, "job-host" EVIDENCE_SUFFIX, why), 0, "%s", why);
+	snprintf(evidence, sizeof(evidence), "%s", store.name);
+	cr_expect(evidence_is_name(evidence));
+	set_saved(&store, evidence, 900); /* before its box */
+	set_saved(&store, box, 1000);
+	open_store(&other, "other");
+	other.limit = size_of(&store, box) * 3 / 2 + size_of(&store, evidence);
+	store_one(&other, &writer, 902000, true);
+	cr_expect_not(is_stored(&store, box), "the box was too much");
+	cr_expect(is_stored(&store, evidence), "now nothing is too much");
+	other.limit = 1;
+	store_one(&other, &writer, 903000, true);
+	cr_expect_not(is_stored(&store, evidence));
+	close(directory);
+	box_store_close(&store);
+	box_store_close(&other);
+}
+
 Test(box_store, a_link_counts_for_nothing)
 {
 	struct box_writer writer;

@@ -227,6 +227,33 @@ Test(awaited, the_child_that_has_the_other_end_of_the_pipe_is_looked_at)
 	cr_expect_eq(analysis.last_other.waiting_tid, 0, "it does not wait any more");
 }
 
+/* With the place of its first stack. */
+static void show_forked(pid_t pid, pid_t parent, unsigned stack)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "%d/task/%d/stat", (int)pid, (int)pid);
+	snprintf(text, sizeof(text),
+		 "%d (python3) S %d 1 1 0 -1 4194560 1 0 0 0 5 1 0 0 20 0 1 0 %" PRIu64 " 1000 10 99 1 2 %u 0\n",
+		 (int)pid, (int)parent, kin.start_ticks, stack);
+	tree_write(&tree, path, text);
+}
+
+Test(awaited, a_forked_child_in_a_lock_of_its_own_is_told_as_that)
+{
+	show(other, (uint32_t)other, 'S', in_futex, rank.pid, kin.start_ticks);
+	show_forked(other, rank.pid, 4096);
+	wake(other, (uint32_t)other, SYS_read, "pipe:[77]", started_ns() + 1000000000);
+	show_forked(rank.pid, 1, 4096);
+	look();
+	cr_expect_eq(analysis.others, 1);
+	cr_expect(analysis.last_other.held_at_fork);
+	show_forked(rank.pid, 1, 8192); /* it is another program */
+	look();
+	cr_expect_eq(analysis.others, 1);
+	cr_expect_not(analysis.last_other.held_at_fork);
+}
+
 Test(awaited, a_stat_that_is_none_is_not_believed)
 {
 	static const char *const texts[] = { "", "4711", "4711 (x", "4711 (x) S", "4711 (x) S 1 2 3 4 5 6 7 8", ") 4711 (x" };

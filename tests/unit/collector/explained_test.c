@@ -237,9 +237,9 @@ Test(explained, what_is_not_known_is_said)
 		explanation_print(out, "", 10, told, live);
 		fclose(out);
 		cr_expect(strstr(text, "loss      no rank sends to another"), "%s", text);
-		cr_expect_eq(strstr(text, "memory    of no GPU is anything to be said: no collector") != NULL, !live, "%s", text);
-		cr_expect_eq(strstr(text, "memory    of no GPU is anything to be said yet") != NULL, live, "%s", text);
-		cr_expect(strstr(text, "steps     too few are known"), "%s", text);
+		cr_expect_eq(strstr(text, "memory    not known: no collector") != NULL, !live, "%s", text);
+		cr_expect_eq(strstr(text, "memory    nothing is known of any GPU's memory yet") != NULL, live, "%s", text);
+		cr_expect(strstr(text, "steps     too few steps have numbers"), "%s", text);
 		free(text);
 	}
 	json_decref(told);

@@ -1034,7 +1034,7 @@ Test(mail, who_comes_late_with_its_part_is_added)
 	end_story(&story);
 }
 
-/* "4 ranks, 2 seen" is what one host sees. */
+/* "a communicator of 4 ranks (2 seen)" is what one host sees. */
 Test(mail, a_communicator_without_a_name_has_its_size_for_one)
 {
 	struct story story;
@@ -1042,7 +1042,7 @@ Test(mail, a_communicator_without_a_name_has_its_size_for_one)
 	begin_story(&story);
 	for (size_t i = 0; i < 2; i++) {
 		json_t *part = part_of(parts[i].id, parts[i].host, parts[i].rank, 42);
-		json_object_set_new(json_object_get(part, "operation"), "comm_name", json_string("4 ranks, 2 seen"));
+		json_object_set_new(json_object_get(part, "operation"), "comm_name", json_string("a communicator of 4 ranks (2 seen)"));
 		json_object_set_new(json_object_get(part, "operation"), "comm_size", json_integer(4));
 		send_letter(&story, SUBJECT_FINDINGS, parts[i].host, part, 10 * S);
 	}

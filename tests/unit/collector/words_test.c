@@ -283,17 +283,16 @@ Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
 		const char *said;
 	} cases[] = {
 		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and lateness is judged step by step" },
-		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen, and before the 8th nobody is named for being late" },
-		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen, and before the 24th a rank is named only if its lateness hardly changes, began at once "
-					  "with a fifth of the step, or has a cause that is seen" },
-		{ ANALYSIS_UNNAMED_SPREAD, "what only adds up over many operations is judged in windows of two seconds and more, and in these it has not "
-					   "stood out from the others for long enough" },
-		{ ANALYSIS_UNNAMED_LITTLE, "in no training step did others wait for it for 20 ms, the least that is judged" },
-		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps, and fewer than three in a row, or four in all, may be chance" },
-		{ ANALYSIS_UNNAMED_UNSURE, "it is suspected, but it is not confirmed that steps would be shorter without it" },
-		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with, so it is named only if its lateness hardly changes for 24 steps, "
-					"or has a cause that is seen" },
-		{ ANALYSIS_UNNAMED_CHANCE, "its lateness has not stood out, far or long enough, from what the others were late by" },
+		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen; ranks are judged for being late from the 8th on" },
+		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen: until the 24th, only steady lateness, a sudden one of a fifth of the step, or one whose "
+					  "cause is seen can be told from chance" },
+		{ ANALYSIS_UNNAMED_SPREAD, "it is late by a little in many operations, and what that adds up to has not been clearly more than others' for "
+					   "long enough" },
+		{ ANALYSIS_UNNAMED_LITTLE, "no training step lost 20 ms to it, the least that is judged" },
+		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps: fewer than three in a row, or four in all, may be chance" },
+		{ ANALYSIS_UNNAMED_UNSURE, "it was late, but steps would not clearly be shorter without it" },
+		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with: that takes 24 steps of steady lateness, or a cause that is seen" },
+		{ ANALYSIS_UNNAMED_CHANCE, "others were at times late by nearly as much, so it may be chance" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct message_summary summary = {
@@ -311,6 +310,66 @@ Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
 	}
 }
 
+Test(message, a_summary_says_how_waiting_goes_round)
+{
+	struct message_summary summary = {
+		.job = "j",
+		.analysis = { .processes = 8, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 },
+		.account = { .known = true,
+			     .own = 0.5,
+			     .wait = 0.5,
+			     .turns = { .times = 96,
+					.of_steps = 200,
+					.share = 0.47,
+					.each_ms = 180.4,
+					.rank_count = 6,
+					.ranks = { { 3, 14 }, { 5, 13 }, { 0, 12 }, { -1, 12 } },
+					.by = RW_LATE_HOST,
+					.cause_class = RW_CAUSE_RUNNING,
+					.caused = 5,
+					.seen = 6,
+					.collecting = 4,
+					.cause = "running on the CPU",
+					.function = "collate",
+					.file = "/work\x1b/data.py",
+					.line = 41 } }
+	};
+	char *text = printed(&summary);
+
+	cr_expect_not_null(
+	    strstr(text, "  waited     47 % of the time by turns: 96 times in 200 steps, 180 ms each; for rank 3 14 "
+			 "times, rank 5 13, rank 0 12, a rank whose number is "
+			 "not known 12 and 2 others\n"
+			 "  because    Python collected garbage, as seen of 4 of 6 ranks, in collate (data.py:41)\n"
+			 "  do         collect garbage on all ranks in the same step (gc.disable(), then gc.collect() "
+			 "every N steps), or call gc.freeze() for long-lived "
+			 "objects\n"),
+	    "%s", text);
+	cr_expect_null(strstr(text, "no rank stands out"), "%s", text);
+	free(text);
+	summary.account.turns.collecting = 0;
+	summary.account.turns.likely = summary.account.turns.at_least = true;
+	text = printed(&summary);
+	cr_expect_not_null(strstr(text, "at least 47 % of the time by turns"), "%s", text);
+	cr_expect_not_null(
+	    strstr(text, "  because    likely running on the CPU, as seen of 5 of 6 ranks, in collate (data.py:41)\n"),
+	    "%s", text);
+	cr_expect_not_null(strstr(text, "  do         let all ranks pause in the same step"), "%s", text);
+	free(text);
+	summary.account.turns = (struct analysis_turns){ .times = 12,
+							 .of_steps = 20,
+							 .share = 0.2,
+							 .each_ms = 30,
+							 .rank_count = 2,
+							 .ranks = { { 0, 7 }, { 1, 5 } },
+							 .by = RW_LATE_DEVICE };
+	text = printed(&summary);
+	cr_expect_not_null(strstr(text, "for rank 0 7 times and rank 1 5\n  because    their GPUs came late\n"), "%s",
+			   text);
+	cr_expect_null(strstr(text, "  do  "), "%s", text);
+	free(text);
+}
+
 /* What cannot be said of a rank is said of nobody, and what is as it should be is not spoken of. */
 Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 {
@@ -320,21 +379,21 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 	} cases[] = {
 		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .transfer = 0.05 },
-		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
+		  "  waited     for each other by turns: no rank stands out\n" },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .nobody = 0.05, .transfer = 0.05 },
-		  "  waited     5 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		  "  waited     5 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
 		{ { .known = true, .own = 0.75, .transfer = 0.25 },
-		  "  transfers  for 25 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
+		  "  transfers  for 25 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
-		  "  waited     in operations that ended for each other in turn: no rank stands out\n" },
+		  "  waited     for each other by turns: no rank stands out\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
-		  "  waited     10 % of the time for ranks that cannot be named: half of them came as late, or what they did is not seen\n" },
+		  "  waited     10 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9, .left_out = true },
-		  "  not seen   most of the time: of small operations in a row one in 16 has GPU progress; "
-		  "RANKWATCH_GPU_TIME=watermark gives it to all\n" },
+		  "  not seen   most of the time: the budget pays for the GPU progress of a part of the small operations; "
+		  "RANKWATCH_GPU_TIME=watermark records all of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9 }, NULL },
 		{ { .known = true, .own = 0.6, .transfer = 0.4 },
-		  "  transfers  for 40 % of the time all had come: slow transfers, or GPUs without room for NCCL, name no rank\n" },
+		  "  transfers  for 40 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *text = printed(&(struct message_summary){
@@ -358,6 +417,22 @@ Test(message, a_rank_whose_box_was_given_up_is_missing_in_the_summary)
 	cr_expect_str_eq(text, "rankwatch: 7 of 8 ranks, 0 communicators, 0 operations\n"
 			       "  not seen   1 rank to its end: its black box could no longer be read\n"
 			       "  findings   none\n");
+	free(text);
+}
+
+Test(message, a_summary_does_not_say_none_of_an_end_that_was_not_looked_at)
+{
+	json_t *message =
+	    json_pack("{s:{s:{s:i, s:i}, s:b}}", "summary", "findings", "critical", 0, "warning", 0, "unjudged", 1);
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	message_print_summary(stream, "rankwatch", message);
+	fclose(stream);
+	cr_expect_not_null(
+	    strstr(text, "  findings   none while the job ran; how it ended was not looked at in time\n"), "%s", text);
+	json_decref(message);
 	free(text);
 }
 

@@ -153,6 +153,24 @@ Test(common_clock, is_not_made_of_what_does_not_end_for_all_at_once)
 	cr_expect_eq(cluster.entries[1].reader.clock.ahead_ns, 0);
 }
 
+/* A box that lies spoils at most the clock of its own machine. */
+Test(common_clock, does_not_follow_times_that_cannot_be)
+{
+	add_box((struct machine){ 'A', 0, 0 }, 7);
+	add_box((struct machine){ 'B', 100, 0 }, 7);
+	add_box((struct machine){ 'B', 100, 0 }, 7);
+	add_box((struct machine){ 'C', 300, 0 }, 7);
+	play(0, 3, 20, RW_FUNCTION_ALL_REDUCE, 0);
+	for (uint64_t claim = 0; claim < 20; claim++) {
+		cluster.writers[2].ring[claim].done_seen_ns = claim % 2 ? UINT64_MAX - claim : 5;
+		cluster.writers[3].ring[claim].done_seen_ns += (uint64_t)(erand48(cluster.seed) * 50 * S);
+	}
+	find();
+	cr_expect_eq(cluster.groups[1], 0);
+	expect_right(1, when(10));
+	cr_expect_eq(cluster.groups[3], 1, "what C says of when operations ended cannot be true");
+}
+
 Test(common_clock, is_not_found_where_the_same_numbers_end_at_other_times)
 {
 	add_box((struct machine){ 'A', 0, 0 }, 7);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blackbox/evidence.h"
 #include "blackbox/reader.h"
 #include "blackbox/run_mark.h"
 #include "protocol/lock.h"
@@ -265,6 +266,31 @@ Test(kept_boxes, what_lies_there_besides_is_neither_waited_for_nor_touched)
 	rmdir(outside);
 }
 
+static void write_evidence(const struct made *made, char path[PATH_MAX])
+{
+	int directory = open(made->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_eq(evidence_write(directory, "job-host" EVIDENCE_SUFFIX, 1, "", 0), 0);
+	snprintf(path, PATH_MAX, "%s/job-host" EVIDENCE_SUFFIX, made->directory);
+	close(directory);
+}
+
+Test(kept_boxes, what_was_seen_live_goes_with_the_last_box_of_its_directory)
+{
+	struct made newest = make("newest", 0, 9000, ended), gone = make("old", 0, 1000, ended), stays = make("older", 0, 900, ended);
+	char with_none[PATH_MAX], with_another[PATH_MAX], other[PATH_MAX];
+
+	write_evidence(&gone, with_none);
+	write_evidence(&stays, with_another);
+	snprintf(other, sizeof(other), "%s/rank9-1.rwbox", stays.directory);
+	write_file(other);
+	cr_expect_eq(trim(0).removed, 2);
+	cr_expect(is_there(&newest));
+	cr_expect_neq(access(with_none, F_OK), 0);
+	cr_expect_neq(access(gone.directory, F_OK), 0);
+	cr_expect_eq(access(with_another, F_OK), 0);
+}
+
 Test(kept_boxes, another_users_box_and_a_top_directory_that_is_a_link_are_not_touched)
 {
 	struct made newest = make("newest", 0, 9000, ended), foreign = make("foreign", 0, 1000, ended);
@@ -349,10 +375,21 @@ Test(kept_boxes, what_another_launcher_marked_or_still_runs_stays)
 
 	cr_expect_eq(remove_run("job", began_ns).removed, 0);
 	end(&alive);
-	kept_boxes_mark_failed("job"); /* RANKWATCH_DIR is not the job's own here */
+	kept_boxes_mark("job", RUN_MARK_FAILED); /* RANKWATCH_DIR is not the job's own here */
 	cr_assert_eq(run_mark_leave(own.directory, RUN_MARK_FAILED), 0);
 	cr_expect_eq(remove_run("job", began_ns).removed, 0);
 	cr_expect(is_there(&own));
+}
+
+Test(kept_boxes, what_was_to_be_kept_is_not_removed_by_a_later_run)
+{
+	struct made kept = make("kept", 0, 1000, ended), older = make("other", 0, 900, ended), newest = make("newest", 0, 9000, ended);
+
+	cr_assert_eq(run_mark_leave(kept.directory, RUN_MARK_KEPT), 0);
+	cr_expect_eq(trim(1).removed, 1);
+	cr_expect(is_there(&kept));
+	cr_expect(is_there(&newest));
+	cr_expect_not(is_there(&older));
 }
 
 Test(kept_boxes, a_file_that_got_the_name_meanwhile_is_not_removed)

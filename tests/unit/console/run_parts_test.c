@@ -19,6 +19,7 @@
 #include "console/run/other_hosts.h"
 #include "console/run/saved_page.h"
 #include "console/run/start_line.h"
+#include "crafted_box.h"
 
 static char *advice_for(char *const *argv)
 {
@@ -291,7 +292,7 @@ static char *farewell_with(const json_t *worst)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	farewell_print(stream, "j", summary, &tidied, KEPT_BOXES_ALL, worst, FAREWELL_UNEXPLAINED);
+	farewell_print(stream, "j", 0, summary, &tidied, KEPT_BOXES_ALL, worst, FAREWELL_UNEXPLAINED);
 	if (worst)
 		farewell_print_page(stream, summary, "");
 	fclose(stream);
@@ -407,12 +408,38 @@ Test(farewell, a_job_without_nccl_gets_one_line_and_none_when_it_failed_at_once)
 		size_t size;
 		FILE *stream = open_memstream(&text, &size);
 
-		farewell_print(stream, "a-job-that-nobody-has", summary, &tidied, KEPT_BOXES_ALL, NULL, absences[i]);
+		farewell_print(stream, "a-job-that-nobody-has", 0, summary, &tidied, KEPT_BOXES_ALL, NULL, absences[i]);
 		fclose(stream);
 		cr_expect_eq(strcspn(text, "\n") + 1, failed ? 1 : size, "one line: %s", text);
 		cr_expect_leq(size, failed ? 0 : 101, "%s", text);
 		cr_expect_eq(strstr(text, "gloo") != NULL, absences[i] == FAREWELL_GLOO, "%s", text);
 		json_decref(summary);
+		free(text);
+	}
+}
+
+/* In a directory that RANKWATCH_DIR names may be boxes of others, and of earlier runs: they say nothing of this one. */
+Test(farewell, boxes_of_others_are_not_taken_for_those_of_a_job_that_recorded_nothing)
+{
+	static const struct {
+		const char *job;
+		uint64_t began_ns;
+		bool is_of_run;
+	} cases[] = { { "job", 0, true }, { "another", 0, false }, { "job", UINT64_MAX, false } };
+	const char *directory = crafted_directory();
+	const struct tidied tidied = { 0 };
+	struct box_writer writer;
+
+	setenv("RANKWATCH_DIR", directory, 1);
+	crafted_box(&writer, directory, "job", 0, 7);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *stream = open_memstream(&text, &size);
+
+		farewell_print(stream, cases[i].job, cases[i].began_ns, NULL, &tidied, KEPT_BOXES_ALL, NULL, FAREWELL_FAILED_AT_ONCE);
+		fclose(stream);
+		cr_expect_eq(strstr(text, "the job was recorded") != NULL, cases[i].is_of_run, "%zu: %s", i, text);
 		free(text);
 	}
 }

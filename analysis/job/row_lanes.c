@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/row_lanes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/sorting.h"
+
+/* What members say, and how many of them say what is kept. */
+struct poll {
+	uint64_t kept, candidate;
+	uint32_t all, for_kept, lead;
+};
+
+/* One member in the row that is judged. */
+struct measured {
+	uint32_t member;
+	double own_us, inside_us, unseen_us, host_us, device_us, operations, lasted_us;
+};
+
+/* The row that is judged, in all communicators. */
+struct judged {
+	uint64_t row, now_ns;
+	struct row_entry *entries;
+	struct measured *measured; /* of the entries */
+	uint64_t *values;
+	uint32_t count;
+};
+
+/* Boyer and Moore 1981: who has more than half of the votes is the candidate. */
+static void poll_add(struct poll *poll, uint64_t value)
+{
+	poll->all++;
+	poll->for_kept += value == poll->kept;
+	if (!poll->lead)
+		poll->candidate = value;
+	poll->lead += value == poll->candidate ? 1 : -1;
+}
+
+/* What is kept has to lose half of its voters. */
+static uint64_t poll_end(const struct poll *poll)
+{
+	return poll->all && (!poll->kept || poll->for_kept * 2 < poll->all) ? poll->candidate : poll->kept;
+}
+
+static const struct world_comm *lane_at(const struct row_lanes *rows, const struct world *world, uint32_t i)
+{
+	return world->comms[rows->chosen[i]];
+}
+
+static uint64_t calls_of(const struct row_lanes *rows, const struct row_lane *lane)
+{
+	return (uint64_t)lane->per_step * rows->steps;
+}
+
+static void note_length(struct row_lanes *rows, uint64_t row, double lasted_ms)
+{
+	double sorted[ROW_LANES_LENGTHS];
+	uint32_t known = 0;
+
+	rows->lengths_ms[row % ROW_LANES_LENGTHS] = lasted_ms;
+	for (uint32_t i = 0; i < ROW_LANES_LENGTHS; i++)
+		if (rows->lengths_ms[i] > 0)
+			sorted[known++] = rows->lengths_ms[i];
+	sort_doubles(sorted, known);
+	rows->row_ms = known ? sorted[known / 2] : 0;
+}
+
+/* Its next row is to be expected. */
+static bool sends_rows(const struct row_lanes *rows, const struct world *world, const struct world_member *member, uint64_t now_ns)
+{
+	uint64_t gone_ns = ROW_LANES_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
+
+	return member->rows && member->rows->came_ns && now_ns < member->rows->came_ns + gone_ns && !member->left &&
+	       !world_host(world, member->rank)->ended;
+}
+
+static uint64_t shape_of(const struct world_rows *rows)
+{
+	return (uint64_t)rows->function << 32 | rows->calls / rows->steps;
+}
+
+/* How long rows are, and by which calls a communicator's end. */
+static void fit_lane(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, struct poll *steps,
+		     uint64_t now_ns)
+{
+	struct row_lane *lane = comm->row_lane;
+	struct poll shape = { .kept = (uint64_t)lane->function << 32 | lane->per_step };
+
+	lane->running = 0;
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_member *member = &comm->members[i];
+		if (!sends_rows(rows, world, member, now_ns))
+			continue;
+		poll_add(&shape, shape_of(member->rows));
+		poll_add(steps, member->rows->steps);
+		lane->running++;
+	}
+	uint64_t now = poll_end(&shape);
+	if (now == shape.kept)
+		return;
+	lane->function = (uint8_t)(now >> 32);
+	lane->per_step = (uint32_t)now;
+	lane->next = 0;
+}
+
+/* Those that it counts by the function of the lane; their number. */
+static uint32_t collect_ends(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint64_t *ends,
+			     uint64_t now_ns)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_member *member = &comm->members[i];
+		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->row_lane->function)
+			ends[count++] = member->rows->newest;
+	}
+	return count;
+}
+
+/* The newest row that some communicator has ended; 0: none has. */
+static uint64_t newest_row(const struct row_lanes *rows, const struct world *world)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		const struct row_lane *lane = lane_at(rows, world, i)->row_lane;
+		uint64_t row = lane && lane->next ? lane->passed + (uint64_t)lane->ahead : 0;
+		newest = row > newest ? row : newest;
+	}
+	return newest;
+}
+
+/* Rows of communicators that began together count the same steps. */
+static void begin_lane(struct row_lanes *rows, const struct world *world, struct row_lane *lane)
+{
+	uint64_t newest = newest_row(rows, world);
+	int64_t apart = newest ? (int64_t)(newest - lane->passed) : 0;
+
+	lane->next = lane->passed + 1;
+	lane->ahead = llabs(apart) <= ROW_LANES_APART ? 0 : apart;
+	rows->next = rows->next ? rows->next : lane->next;
+}
+
+static void look_how_far(struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+			 uint64_t *ends, uint64_t now_ns)
+{
+	struct row_lane *lane = comm->row_lane;
+	uint32_t count = collect_ends(rows, world, comm, ends, now_ns);
+	uint64_t calls = calls_of(rows, lane);
+
+	if (count < 2 || !calls)
+		return;
+	sort_u64(ends, count);
+	uint64_t passed = ends[(count - 1) / 2] / calls;
+	bool jumps = lane->passed + WORLD_ROWS < passed || passed + ROW_LANES_APART < lane->passed;
+	bool behind = passed + (uint64_t)lane->ahead + WORLD_ROWS < rows->next;
+	if (lane->next && (jumps || behind))
+		lane->next = 0;
+	for (uint64_t row = lane->next ? lane->passed + 1 : passed; row <= passed; row++)
+		lane->passed_ns[row % WORLD_ROWS] = now_ns;
+	if (passed > lane->passed || !lane->next)
+		lane->passed = passed;
+	if (!lane->next)
+		begin_lane(rows, world, lane);
+}
+
+/* The number that the lane gives to a row of all; 0: it has none. */
+static uint64_t own_row(const struct row_lane *lane, uint64_t row)
+{
+	int64_t own = (int64_t)row - lane->ahead;
+
+	return lane->next && own > 0 && (uint64_t)own >= lane->next ? (uint64_t)own : 0;
+}
+
+/* The next end after this one that has come, within a few rows; NULL: none has. */
+static const struct world_row *later_end(const struct world_member *member, uint64_t end, uint64_t calls)
+{
+	const struct world_row *next = NULL;
+
+	for (uint32_t i = 0; i < WORLD_ROWS; i++) {
+		const struct world_row *row = &member->rows->kept[i];
+		if (!row->between && row->end > end && row->end <= end + ROW_LANES_BETWEEN * calls && (!next || row->end < next->end))
+			next = row;
+	}
+	return next;
+}
+
+static uint64_t longest_behind(const struct world_comm *comm)
+{
+	uint64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_rows *rows = comm->members[i].rows;
+		longest_ns = rows && rows->behind_ns > longest_ns ? rows->behind_ns : longest_ns;
+	}
+	return longest_ns;
+}
+
+/* It has come; or a later one has, so long ago that this one is lost. */
+static bool has_ended(const struct world_member *member, uint64_t end, uint64_t calls, uint64_t lost_ns, uint64_t now_ns)
+{
+	if (member->rows->newest < end)
+		return false;
+	const struct world_row *later = world_row(member, end) ? NULL : later_end(member, end, calls);
+	return !later || now_ns >= later->came_ns + lost_ns;
+}
+
+/* Everybody from whom it is to be expected. */
+static bool have_all_ended(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint64_t own, uint64_t now_ns)
+{
+	uint64_t calls = calls_of(rows, comm->row_lane), lost_ns = longest_behind(comm);
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_member *member = &comm->members[i];
+		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->row_lane->function &&
+		    !has_ended(member, own * calls, calls, lost_ns, now_ns))
+			return false;
+	}
+	return true;
+}
+
+static bool is_running(const struct row_lane *lane)
+{
+	return lane && lane->running > 1 && lane->next;
+}
+
+static bool is_due(const struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+{
+	uint64_t first_ns = UINT64_MAX;
+	bool all = true;
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		const struct world_comm *comm = lane_at(rows, world, i);
+		const struct row_lane *lane = comm->row_lane;
+		uint64_t own = is_running(lane) ? own_row(lane, rows->next) : 0;
+		if (!own)
+			continue;
+		if (lane->passed < own) {
+			all = false;
+			continue;
+		}
+		uint64_t passed_ns = lane->passed + WORLD_ROWS > own ? lane->passed_ns[own % WORLD_ROWS] : 0;
+		first_ns = passed_ns < first_ns ? passed_ns : first_ns;
+		all = all && have_all_ended(rows, world, comm, own, now_ns);
+	}
+	return first_ns != UINT64_MAX && (all || now_ns >= first_ns + ROW_LANES_WAIT_NS);
+}
+
+static struct measured between(const struct world_row *from, const struct world_row *to)
+{
+	uint32_t own_us = to->own_us - from->own_us, inside_us = to->inside_us - from->inside_us,
+		 unseen_us = to->unseen_us - from->unseen_us;
+
+	return (struct measured){
+		.own_us = own_us,
+		.inside_us = inside_us,
+		.unseen_us = unseen_us,
+		.host_us = to->host_us - from->host_us,
+		.device_us = to->device_us - from->device_us,
+		.operations = (uint16_t)(to->operations - from->operations),
+		.lasted_us = (double)own_us + inside_us + unseen_us,
+	};
+}
+
+static bool measure(const struct world_member *member, uint64_t begin, uint64_t end, struct measured *measured)
+{
+	const struct world_row *from = world_row(member, begin), *to = world_row(member, end);
+
+	if (from && to)
+		*measured = between(from, to);
+	return from && to;
+}
+
+/* The end of a row that has not come, by how long the row was for the others, and what the rank did up to the next end. */
+static bool measure_between(struct world_member *member, uint64_t begin, uint64_t end, double lasted_us, struct measured *measured)
+{
+	const struct world_row *from = world_row(member, begin), *to = later_end(member, end, end - begin);
+	struct world_row *place = world_row(member, end) ? NULL : world_row_place(member->rows, end);
+
+	if (!from || !to || !place || place == from || place == to)
+		return false;
+	struct measured all = between(from, to);
+	double part = all.lasted_us > 0 ? lasted_us / all.lasted_us : 1;
+	if (part >= 1)
+		return false;
+	*measured = (struct measured){ .own_us = all.own_us * part, .inside_us = all.inside_us * part, .unseen_us = all.unseen_us * part,
+				       .host_us = all.host_us * part, .device_us = all.device_us * part, .operations = all.operations * part,
+				       .lasted_us = lasted_us };
+	*place = (struct world_row){
+		.end = end,
+		.own_us = from->own_us + (uint32_t)measured->own_us,
+		.inside_us = from->inside_us + (uint32_t)measured->inside_us,
+		.unseen_us = from->unseen_us + (uint32_t)measured->unseen_us,
+		.host_us = from->host_us + (uint32_t)measured->host_us,
+		.device_us = from->device_us + (uint32_t)measured->device_us,
+		.operations = (uint16_t)(from->operations + (uint16_t)measured->operations),
+		.between = true,
+	};
+	return true;
+}
+
+static double median_length(const struct measured *measured, uint32_t count, uint64_t *values)
+{
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = (uint64_t)measured[i].lasted_us;
+	sort_u64(values, count);
+	return (double)values[count / 2];
+}
+
+/* All members of whom the row is known; how many. */
+static uint32_t measure_all(const struct row_lanes *rows, const struct world_comm *comm, uint64_t begin, uint64_t end, struct measured *measured, uint64_t *values,
+			    double *lasted_us)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		if (!comm->members[i].rows || !measure(&comm->members[i], begin, end, &measured[count]))
+			continue;
+		measured[count++].member = i;
+	}
+	*lasted_us = count ? median_length(measured, count, values) : rows->row_ms * 1000;
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		struct world_member *member = &comm->members[i];
+		if (!member->rows || world_row(member, end) || !measure_between(member, begin, end, *lasted_us, &measured[count]))
+			continue;
+		measured[count++].member = i;
+	}
+	return count;
+}
+
+static bool has_index(struct row_lanes *rows, struct world_rank *rank)
+{
+	if (rank->row_index)
+		return true;
+	if (rows->count == rows->room) {
+		uint32_t room = rows->room ? rows->room * 2 : 16;
+		struct row_lanes_rank *ranks = realloc(rows->ranks, room * sizeof(*ranks));
+		if (!ranks)
+			return false;
+		rows->ranks = ranks;
+		rows->room = room;
+	}
+	if (!row_judge_has(&rows->judge, rows->room))
+		return false;
+	rows->ranks[rows->count++] = (struct row_lanes_rank){ 0 };
+	rank->row_index = rows->count;
+	return true;
+}
+
+/* The communicator that carries Send or Recv among the rank's, where its place is its stage; NULL: there is none. */
+static const struct world_member *place_in_pipeline(const struct world *world, uint32_t rank, const struct world_comm **pipeline)
+{
+	const struct world_rank *known = &world->ranks[rank];
+
+	for (uint32_t i = 0; i < known->membership_count; i++) {
+		*pipeline = world_joined(world, known, i);
+		if ((*pipeline)->sends)
+			return &(*pipeline)->members[known->memberships[i].member];
+	}
+	return NULL;
+}
+
+static bool is_same_stage(const struct world *world, const struct world_comm *one, const struct world_comm *other)
+{
+	const struct world_comm *of_one, *of_other;
+	const struct world_member *left = place_in_pipeline(world, one->members[0].rank, &of_one),
+				  *right = place_in_pipeline(world, other->members[0].rank, &of_other);
+
+	return left && right && left->comm_rank == right->comm_rank && of_one->size == of_other->size;
+}
+
+/* Once for each communicator: indexes of ranks for the group that its members are, and for their stage. */
+static void name_group(struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint32_t index)
+{
+	struct row_lane *lane = comm->row_lane;
+
+	if (rows->ranks[lane->group].named == comm->index + 1)
+		return;
+	if (rows->ranks[index].named)
+		return; /* another member will give it one */
+	rows->ranks[index].named = comm->index + 1;
+	lane->group = lane->stage = index;
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		const struct world_comm *other = lane_at(rows, world, i);
+		if (other != comm && is_running(other->row_lane) && other->row_lane->compared && is_same_stage(world, comm, other))
+			lane->stage = other->row_lane->stage;
+	}
+}
+
+static bool is_aligned(const struct measured *measured, double lasted_us)
+{
+	double apart_us = fabs(measured->lasted_us - lasted_us);
+
+	return apart_us <= LANES_UNEVEN_US || apart_us <= LANES_UNEVEN * lasted_us;
+}
+
+static uint64_t ns(double us)
+{
+	return (uint64_t)(us * 1000);
+}
+
+/* A rank is compared in one communicator only: the first. */
+static void add_entry(struct row_lanes *rows, struct world *world, const struct world_comm *comm, const struct measured *measured,
+		      struct judged *judged)
+{
+	struct world_rank *rank = &world->ranks[comm->members[measured->member].rank];
+	struct row_lanes_rank *known = has_index(rows, rank) ? &rows->ranks[rank->row_index - 1] : NULL;
+
+	if (!known || known->row == judged->row)
+		return;
+	known->row = judged->row;
+	known->seen_ns = judged->now_ns;
+	known->comm = comm->index;
+	late_series_place(&rows->judge.late, rank->row_index - 1, rank->host + 1);
+	judged->measured[judged->count] = *measured;
+	judged->entries[judged->count++] = (struct row_entry){
+		.rank = rank->row_index - 1, .own_ns = ns(measured->own_us), .inside_ns = ns(measured->inside_us),
+		.unseen_ns = ns(measured->unseen_us), .until_ns = judged->now_ns, .operations = (uint32_t)measured->operations,
+	};
+}
+
+static void judge_lane(struct row_lanes *rows, struct world *world, const struct world_comm *comm,
+		       struct judged *judged)
+{
+	struct row_lane *lane = comm->row_lane;
+	uint64_t own = own_row(lane, judged->row), calls = calls_of(rows, lane);
+	struct measured *measured = own && lane->passed >= own ? calloc(comm->member_count, sizeof(*measured)) : NULL;
+	uint32_t first = judged->count;
+	double lasted_us;
+
+	if (own)
+		lane->next = own + 1;
+	if (!measured)
+		return;
+	uint32_t count = measure_all(rows, comm, (own - 1) * calls, own * calls, measured, judged->values, &lasted_us);
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_aligned(&measured[i], lasted_us))
+			add_entry(rows, world, comm, &measured[i], judged);
+		else
+			rows->unaligned++;
+	}
+	free(measured);
+	for (uint32_t i = first; i < judged->count; i++)
+		name_group(rows, world, comm, judged->entries[i].rank);
+	for (uint32_t i = first; i < judged->count; i++) {
+		judged->entries[i].group = lane->group;
+		judged->entries[i].stage = lane->stage;
+	}
+	lane->compared = judged->count - first;
+	lane->lasted_us = (uint32_t)lasted_us;
+	note_length(rows, judged->row, lasted_us / 1000);
+}
+
+/* The entries are in another order. */
+static void note_verdicts(struct row_lanes *rows, const struct judged *judged, const uint32_t *measured_of)
+{
+	for (uint32_t i = 0; i < judged->count; i++) {
+		const struct row_entry *entry = &judged->entries[i];
+		const struct measured *measured = &judged->measured[measured_of[entry->rank]];
+		struct row_lanes_rank *rank = &rows->ranks[entry->rank];
+		if (!entry->judged)
+			continue;
+		rank->rows[rank->count++ % ROW_LANES_TOLD] = (struct row_lanes_row){
+			(float)entry->late_ms, (float)(measured->lasted_us / 1000), (float)(measured->host_us / 1000),
+			(float)(measured->device_us / 1000),
+		};
+	}
+}
+
+static bool is_pipelined(const struct world *world)
+{
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		if (world->comms[i]->sends)
+			return true;
+	return false;
+}
+
+static uint32_t count_members(const struct row_lanes *rows, const struct world *world)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++)
+		count += lane_at(rows, world, i)->member_count;
+	return count;
+}
+
+static void judge(struct row_lanes *rows, struct world *world, struct judged *judged)
+{
+	judged->count = 0;
+	judged->row = rows->next;
+	for (uint32_t i = 0; i < rows->chosen_count; i++)
+		if (is_running(lane_at(rows, world, i)->row_lane))
+			judge_lane(rows, world, lane_at(rows, world, i), judged);
+	uint32_t *measured_of = calloc(rows->count + 1, sizeof(*measured_of));
+	if (measured_of) {
+		for (uint32_t i = 0; i < judged->count; i++)
+			measured_of[judged->entries[i].rank] = i;
+		row_judge(&rows->judge, judged->entries, judged->count, rows->row_ms, is_pipelined(world));
+		note_verdicts(rows, judged, measured_of);
+		rows->rows++;
+	}
+	free(measured_of);
+}
+
+/* Rows are cut anew. */
+static void begin_anew(struct row_lanes *rows, const struct world *world, uint32_t steps)
+{
+	rows->steps = steps;
+	rows->next = 0;
+	rows->row_ms = 0;
+	memset(rows->lengths_ms, 0, sizeof(rows->lengths_ms));
+	row_judge_forget(&rows->judge);
+	for (uint32_t i = 0; i < rows->count; i++)
+		rows->ranks[i].row = 0;
+	for (uint32_t i = 0; i < rows->chosen_count; i++)
+		if (lane_at(rows, world, i)->row_lane)
+			lane_at(rows, world, i)->row_lane->next = 0;
+}
+
+static void fit(struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+{
+	struct poll steps = { .kept = rows->steps };
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		struct world_comm *comm = world->comms[rows->chosen[i]];
+		if (!comm->row_lane && comm->in_rows > 1)
+			comm->row_lane = calloc(1, sizeof(*comm->row_lane));
+		if (comm->row_lane)
+			fit_lane(rows, world, comm, &steps, now_ns);
+	}
+	uint32_t now = (uint32_t)poll_end(&steps);
+	if (now != rows->steps)
+		begin_anew(rows, world, now);
+}
+
+/* All communicators may have begun anew, further on. */
+static void skip_gap(struct row_lanes *rows, const struct world *world)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		const struct row_lane *lane = lane_at(rows, world, i)->row_lane;
+		uint64_t next = is_running(lane) ? lane->next + (uint64_t)lane->ahead : UINT64_MAX;
+		first = next < first ? next : first;
+	}
+	if (first != UINT64_MAX && first > rows->next)
+		rows->next = first;
+}
+
+/* The larger the better. */
+static int by_worth(const void *left, const void *right)
+{
+	const struct world_comm *a = *(struct world_comm *const *)left, *b = *(struct world_comm *const *)right;
+
+	if (a->member_count != b->member_count)
+		return a->member_count > b->member_count ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static void choose_among(struct row_lanes *rows, const struct world *world, struct world_comm **comms, bool *taken, uint64_t now_ns)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		struct world_comm *comm = world->comms[i];
+		if (comm->across && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + LANES_GONE_NS)
+			comms[count++] = comm;
+	}
+	qsort(comms, count, sizeof(struct world_comm *), by_worth);
+	rows->chosen_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool adds = false;
+		for (uint32_t k = 0; k < comms[i]->member_count; k++) {
+			adds |= !taken[comms[i]->members[k].rank];
+			taken[comms[i]->members[k].rank] = true;
+		}
+		if (adds)
+			rows->chosen[rows->chosen_count++] = comms[i]->index;
+	}
+}
+
+/* In which communicators ranks are compared. */
+static void choose(struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+{
+	struct world_comm **comms = calloc(world->comm_count + 1, sizeof(struct world_comm *));
+	bool *taken = calloc(world->rank_room + 1, sizeof(*taken));
+	uint32_t *chosen = realloc(rows->chosen, (world->comm_count + 1) * sizeof(*chosen));
+
+	rows->chosen = chosen ? chosen : rows->chosen;
+	if (comms && taken && chosen) {
+		choose_among(rows, world, comms, taken, now_ns);
+		rows->changes = world->changes + world->in_rows;
+		rows->looked_ns = now_ns;
+	}
+	free(comms);
+	free(taken);
+}
+
+void row_lanes_tick(struct row_lanes *rows, struct world *world, uint64_t now_ns)
+{
+	if (rows->changes != world->changes + world->in_rows || now_ns >= rows->looked_ns + LANES_LOOK_NS)
+		choose(rows, world, now_ns);
+	uint32_t room = count_members(rows, world) + 1;
+	struct judged judged = { .now_ns = now_ns,
+				 .entries = calloc(room, sizeof(*judged.entries)),
+				 .measured = calloc(room, sizeof(*judged.measured)),
+				 .values = calloc(room, sizeof(*judged.values)) };
+
+	if (judged.entries && judged.measured && judged.values) {
+		fit(rows, world, now_ns);
+		for (uint32_t i = 0; i < rows->chosen_count; i++) {
+			const struct world_comm *comm = lane_at(rows, world, i);
+			if (comm->row_lane && comm->row_lane->function)
+				look_how_far(rows, world, comm, judged.values, now_ns);
+		}
+		skip_gap(rows, world);
+		for (; rows->next && is_due(rows, world, now_ns); rows->next++)
+			judge(rows, world, &judged);
+	}
+	free(judged.entries);
+	free(judged.measured);
+	free(judged.values);
+}
+
+static const struct row_lanes_row *row_back(const struct row_lanes_rank *rank, uint64_t back)
+{
+	return &rank->rows[(rank->count - 1 - back) % ROW_LANES_TOLD];
+}
+
+/* Over so many newest rows, or as many as there are. */
+static double mean_late_ms(const struct row_lanes_rank *rank, uint64_t count, double *lasted_ms)
+{
+	double late_ms = 0;
+
+	count = rank->count < count ? rank->count : count;
+	*lasted_ms = 0;
+	for (uint64_t back = 0; back < count; back++) {
+		late_ms += row_back(rank, back)->late_ms / (double)count;
+		*lasted_ms += row_back(rank, back)->lasted_ms / (double)count;
+	}
+	return late_ms;
+}
+
+/* Those in which it was about as late as it has to be to be found. */
+static void add_late_rows(const struct row_lanes_rank *rank, struct row_lanes_view *view)
+{
+	double lasted_ms, level_ms = mean_late_ms(rank, LATE_SERIES_ROWS_MIN, &lasted_ms), all_ms = 0;
+
+	for (uint64_t back = 0; back < ROW_LANES_TOLD && back < rank->count; back++) {
+		const struct row_lanes_row *row = row_back(rank, back);
+		if (row->late_ms * 2 < fmax(level_ms, row_judge_cost_ms(row->lasted_ms)))
+			continue;
+		all_ms += row->lasted_ms;
+		view->late_ms += row->late_ms;
+		view->host_ms += row->host_ms;
+		view->device_ms += row->device_ms;
+	}
+	view->share = all_ms > 0 ? view->late_ms / all_ms : 0;
+}
+
+bool row_lanes_look(const struct row_lanes *rows, const struct world *world, uint32_t number, uint64_t now_ns,
+		    struct row_lanes_view *view)
+{
+	uint32_t index = world->ranks[number].row_index;
+	const struct row_lanes_rank *rank = index ? &rows->ranks[index - 1] : NULL;
+	double lasted_ms;
+
+	*view = (struct row_lanes_view){ 0 };
+	if (!rank || !rank->count || now_ns >= rank->seen_ns + LANES_GONE_NS)
+		return false;
+	double late_ms = mean_late_ms(rank, LANES_RECENT, &lasted_ms);
+	view->late = rows->judge.ranks[index - 1].decided_ns;
+	view->of_stage = rows->judge.ranks[index - 1].of_stage;
+	view->recent = lasted_ms > 0 ? late_ms / lasted_ms : 0;
+	view->comm = world->comms[rank->comm];
+	view->lane = view->comm->row_lane;
+	add_late_rows(rank, view);
+	return true;
+}
+
+bool row_lanes_are_of_one_stage(const struct row_lanes *rows, const struct world *world, uint32_t one, uint32_t other)
+{
+	uint32_t left = world->ranks[one].row_index, right = world->ranks[other].row_index;
+
+	if (!left || !right)
+		return false;
+	const struct row_judge_rank *a = &rows->judge.ranks[left - 1], *b = &rows->judge.ranks[right - 1];
+	return a->decided_ns && b->decided_ns && a->of_stage && b->of_stage && a->stage == b->stage;
+}
+
+size_t row_lanes_bytes(const struct row_lanes *rows, const struct world *world)
+{
+	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) + 2 * sizeof(struct late_past));
+
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		bytes += world->comms[i]->row_lane ? sizeof(struct row_lane) : 0;
+	return bytes;
+}
+
+void row_lanes_forget(struct row_lanes *rows, struct world *world)
+{
+	for (uint32_t i = 0; i < world->comm_count; i++) {
+		free(world->comms[i]->row_lane);
+		world->comms[i]->row_lane = NULL;
+	}
+	free(rows->ranks);
+	free(rows->chosen);
+	row_judge_free(&rows->judge);
+	*rows = (struct row_lanes){ 0 };
+}

@@ -269,7 +269,7 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 		}
 		host->former = host->start;
 		host->start = header->start;
-		host->restarted |= memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
+		host->restarted = memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
 		memcpy(host->boot, header->boot, sizeof(host->boot));
 		host->epoch++;
 		host->next = host->taken = host->came = host->unsent = 0;

@@ -57,7 +57,7 @@ struct world_host {
 	uint64_t back_ns;       /* when it was last heard again after it was silent, or the reader could not hear it; 0: never */
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */
 	bool ended;             /* it has ended regularly */
-	bool restarted;         /* the machine was started anew since it was first heard */
+	bool restarted;         /* its present sender is of another start of the machine than the former one */
 	bool refuted;           /* it was silent, and its ranks went on: silence alone says nothing more (analysis/job/silence.h) */
 	uint32_t ranks;
 	/* analysis/job/strangers.h: whether it was in a communicator with a judged host; since when, and when last, it contradicted these; 0: never. */

@@ -219,7 +219,8 @@ static void note_deafness(struct job_collector *collector, uint64_t now_ns)
 
 	link_see(collector->link, &state);
 	if (held_up && !collector->options->quiet)
-		foreign_line(stderr, "%s: did not run for %.0f s: that a host was not heard meanwhile counts for nothing", who,
+		foreign_line(stderr,
+			     "%s: did not run for %.0f s: that a host was not heard meanwhile counts for nothing", who,
 			     (double)(now_ns - collector->ticked_ns) / 1e9);
 	if (held_up || !state.connected || state.connections != collector->connections) {
 		job_half_deaf(collector->half, now_ns);
@@ -255,7 +256,9 @@ static void take_turns(struct job_collector *collector, uint64_t now_ns)
 	const struct judge *before = judges_before(judges, now_ns);
 
 	if (before && !collector->stands_by)
-		foreign_line(stderr, "%s: another judge of this job is active, %s: this one stands by, and tells what it finds when that one is not heard for %d s",
+		foreign_line(stderr,
+			     "%s: another judge of this job is active, %s: this one stands by, and tells what it finds "
+			     "when that one is not heard for %d s",
 			     who, before->name, JUDGES_SILENT_MS / 1000);
 	else if (changed && judges->active && collector->stands_by)
 		foreign_line(stderr, "%s: no other judge of this job is heard any more: this one is active now", who);
@@ -341,7 +344,8 @@ static int open_all(struct job_collector *collector)
 	};
 	collector->held = (struct held){ .emit = on_told, .is_told = is_told, .argument = collector, .holds = true };
 	collector->judges.started_ms = clock_realtime_ns() / 1000000;
-	snprintf(collector->judges.name, sizeof(collector->judges.name), "%.48s" JUDGES_MARK "%d", collector->identity.host, (int)getpid());
+	snprintf(collector->judges.name, sizeof(collector->judges.name), "%.48s" JUDGES_MARK "%d",
+		 collector->identity.host, (int)getpid());
 	collector->half = job_half_new(collector->identity.job, on_finding, collector);
 	if (collector->half)
 		job_half_keep_course(collector->half);

@@ -78,7 +78,8 @@ static void leave_strangers(struct job_half *half, const struct rw_batch *header
 {
 	uint32_t host = world_known_host(&half->world, header->host);
 
-	if (host != WORLD_NONE && half->world.begun && strangers_note(&half->strangers, &half->world, host, header, bytes, now_ns))
+	if (host != WORLD_NONE && half->world.begun &&
+	    strangers_note(&half->strangers, &half->world, host, header, bytes, now_ns))
 		begin(half, half->world.generation, now_ns);
 }
 

@@ -1001,15 +1001,18 @@ static bool take_absent(struct taking *taking, struct world_rank *rank)
 /* What a rank does now, as against what has happened or is so for good. */
 static bool is_of_the_present(uint8_t type)
 {
-	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT || type == RW_MESSAGE_ABSENT;
+	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT ||
+	       type == RW_MESSAGE_ABSENT;
 }
 
-/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against what others say of now. */
+/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against
+ * what others say of now. */
 static bool is_stale(const struct taking *taking)
 {
 	uint64_t excused_ns = taking->world->excused_ns;
 
-	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) && is_of_the_present(taking->message->type);
+	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) &&
+	       is_of_the_present(taking->message->type);
 }
 
 static bool take_message(struct taking *taking)
@@ -1023,7 +1026,8 @@ static bool take_message(struct taking *taking)
 	};
 	const struct rw_message *message = taking->message;
 
-	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation || is_stale(taking))
+	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation ||
+	    is_stale(taking))
 		return false;
 	struct world_rank *rank = claim(taking, (uint32_t)message->rank);
 	return rank && takes[message->type] && takes[message->type](taking, rank);

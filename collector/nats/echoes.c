@@ -39,21 +39,24 @@ static bool is_near(const struct echo *echo, uint64_t heard_ns, json_int_t step)
 	return apart_ns <= ECHOES_NEAR_NS;
 }
 
-/* Another host took part in the operation of whose result this one speaks, and had met the value elsewhere before: it brought it there, or
- * whoever did is nearer to that. */
+/* Another host took part in the operation of whose result this one speaks, and had met the value elsewhere before: it
+ * brought it there, or whoever did is nearer to that. */
 static bool is_before(const struct echoes *echoes, const struct echo *echo, const struct echo_birth *birth)
 {
-	return echoes->is_member && echo->sight <= VALUE_SIGHT_UNSCANNED && strcmp(echo->host, birth->host) != 0 && strcmp(echo->kind, birth->kind) == 0 &&
-	       strcmp(echo->place, birth->place) != 0 && is_near(echo, birth->heard_ns, birth->step) &&
+	return echoes->is_member && echo->sight <= VALUE_SIGHT_UNSCANNED && strcmp(echo->host, birth->host) != 0 &&
+	       strcmp(echo->kind, birth->kind) == 0 && strcmp(echo->place, birth->place) != 0 &&
+	       is_near(echo, birth->heard_ns, birth->step) &&
 	       echoes->is_member(echoes->argument, birth->host, echo->comm);
 }
 
-/* Whether somebody else tells of the value, or is about to: hosts that saw operations in different orders may each come before the other. */
+/* Whether somebody else tells of the value, or is about to: hosts that saw operations in different orders may each come
+ * before the other. */
 static bool others_remain(const struct echoes *echoes, const struct echo *echo)
 {
 	for (uint32_t i = 0; i < echoes->count; i++) {
 		const struct echo *other = &echoes->heard[i];
-		if (other != echo && !other->left_out && strcmp(other->kind, echo->kind) == 0 && is_near(echo, other->heard_ns, other->step))
+		if (other != echo && !other->left_out && strcmp(other->kind, echo->kind) == 0 &&
+		    is_near(echo, other->heard_ns, other->step))
 			return true;
 	}
 	return false;
@@ -135,7 +138,10 @@ static struct echo *add(struct echoes *echoes, const char *host, const char *id,
 	struct echo *echo = &echoes->heard[echoes->count++];
 	const char *comm = value_text(json_object_get(finding, "operation"), "comm");
 
-	*echo = (struct echo){ .heard_ns = now_ns, .sight = sight_of(finding), .step = step_of(finding), .comm = comm ? strtoull(comm, NULL, 0) : 0 };
+	*echo = (struct echo){ .heard_ns = now_ns,
+			       .sight = sight_of(finding),
+			       .step = step_of(finding),
+			       .comm = comm ? strtoull(comm, NULL, 0) : 0 };
 	snprintf(echo->host, sizeof(echo->host), "%s", host);
 	snprintf(echo->id, sizeof(echo->id), "%s", id);
 	snprintf(echo->kind, sizeof(echo->kind), "%s", value_text(finding, "kind"));

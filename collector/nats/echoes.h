@@ -19,7 +19,7 @@
 #define ECHOES_HOLD_NS  UINT64_C(5000000000)  /* for the node that saw the birth */
 #define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
 
-#define ECHOES_NEAR_NS  UINT64_C(10000000000) /* where steps are not known: two of one value come so close to each other */
+#define ECHOES_NEAR_NS  UINT64_C(10000000000) /* two of one value come so close to each other: without steps */
 
 enum {
 	ECHOES_BIRTHS = 64, /* the newest, of those that know most */

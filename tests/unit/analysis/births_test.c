@@ -607,8 +607,8 @@ static void tell(struct play *played, uint64_t number, bool in_init)
 	job_half_tick(played->judge, ns((double)number));
 }
 
-/* All four ranks, each of a host of its own, have waited for a minute in the init of a larger communicator when a judge begins to hear. The two last
- * ones are heard three seconds later, and the fifth rank never. */
+/* All four ranks, each of a host of its own, have waited for a minute in the init of a larger communicator when a judge
+ * begins to hear. The two last ones are heard three seconds later, and the fifth rank never. */
 Test(births, a_judge_that_has_just_begun_to_hear_misses_nobody)
 {
 	struct play played = { .judge = NULL };
@@ -618,13 +618,23 @@ Test(births, a_judge_that_has_just_begun_to_hear_misses_nobody)
 	for (int tick = 0; tick < 400; tick++) {
 		double now_s = tick / 10.0;
 		for (int rank = 0; rank < 4; rank++) {
-			struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = (uint64_t)tick / 10, .start = 1, .job = "j" } };
+			struct batch batch = { .header = { .magic = RW_BATCH_MAGIC,
+							   .version = RW_BATCH_VERSION,
+							   .number = (uint64_t)tick / 10,
+							   .start = 1,
+							   .job = "j" } };
 			if (tick % 10 != rank || (rank > 1 && tick < 30))
 				continue;
 			snprintf(batch.header.host, sizeof(batch.header.host), "h%d", rank);
 			add_message(&batch, RW_MESSAGE_INIT, rank, 0,
-				    (struct rw_message){ .init = { .init = 77, .size = 5, .comm_rank = rank, .world_size = 5, .age_ms = (uint32_t)(60000 + now_s * 1000) } });
-			cr_assert_eq(job_half_take(played.judge, &batch, sizeof(batch.header) + RW_MESSAGE_SIZE, ns(5000 + now_s), NULL), 0);
+				    (struct rw_message){ .init = { .init = 77,
+								   .size = 5,
+								   .comm_rank = rank,
+								   .world_size = 5,
+								   .age_ms = (uint32_t)(60000 + now_s * 1000) } });
+			cr_assert_eq(job_half_take(played.judge, &batch, sizeof(batch.header) + RW_MESSAGE_SIZE,
+						   ns(5000 + now_s), NULL),
+				     0);
 		}
 		job_half_tick(played.judge, ns(5000 + now_s));
 		told_s = played.told.opened && told_s == 0 ? now_s : told_s;

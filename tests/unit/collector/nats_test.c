@@ -206,7 +206,8 @@ Test(hosts, come_go_silent_come_back_and_take_leave)
 	hosts_touch(&hosts, "a", 20 * S);
 	cr_expect_eq(hear(&hosts, "c", life(1000, 1, false), 24 * S), HOST_NEW);
 	cr_expect_eq(hear(&hosts, "c", life(1000, 2, false), 28 * S), HOST_NOTHING);
-	cr_expect_null(hosts_next_silent(&hosts, 30 * S - 1), "who has taken leave is not silent, who says anything neither");
+	cr_expect_null(hosts_next_silent(&hosts, 30 * S - 1),
+		       "who has taken leave is not silent, who says anything neither");
 	cr_expect_str_eq(hosts_next_silent(&hosts, 30 * S)->name, "a");
 	hosts_free(&hosts);
 }
@@ -223,7 +224,8 @@ Test(hosts, are_not_silent_because_we_heard_nobody)
 	hosts_excuse(&hosts, 33 * S);
 	for (unsigned second = 35; second < 63; second += 2) {
 		hear(&hosts, "a", life(1000, second, false), second * S);
-		cr_expect_null(hosts_next_silent(&hosts, second * S), "we were not connected until 33 s; it is %u", second);
+		cr_expect_null(hosts_next_silent(&hosts, second * S), "we were not connected until 33 s; it is %u",
+			       second);
 	}
 	hear(&hosts, "a", life(1000, 63, false), 63 * S);
 	const struct heard_host *silent = hosts_next_silent(&hosts, 63 * S);

@@ -306,6 +306,18 @@ Test(row_lanes, of_a_host_that_sends_no_rows_nobody_is_named_nor_waited_for_long
 	cr_expect_gt(rows.rows, judged);
 }
 
+Test(row_lanes, who_comes_later_than_the_others_is_compared_at_once, .init = begin, .fini = end)
+{
+	lie = only_host_c;
+	play(20);
+	lie = NULL;
+	play(8);
+	own_ms[4] += 45;
+	int found = rows_until_found(12);
+	cr_expect(found >= 6 && found <= 9, "%d", found);
+	cr_expect_eq(suspects(), 1u << 4);
+}
+
 static void of_another_host(int32_t rank, struct letter *letter)
 {
 	if (rank == 5)

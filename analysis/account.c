@@ -500,16 +500,19 @@ static uint64_t ended_at(const struct instance *instance)
 	return last_ns;
 }
 
-/* When the last one came: where not all are seen, that was shortly before it ended, and not when those came that are seen. Of one that was not judged,
- * when it was called. */
+/* When the last one came: where not all are seen, that was shortly before it ended, and not when those came that are
+ * seen. Of one that was not judged, when it was called. */
 static uint64_t time_of(const struct account_entry *entry)
 {
 	const struct instance *instance = entry->instance;
-	uint64_t ended_ns = instance->start_ns && instance_keeps_all(instance) && job_unseen(instance->communicator) ? ended_at(instance) : 0;
 
-	if (ended_ns)
-		return ended_ns;
-	return instance->start_ns ? instance->start_ns : instance->created_ns;
+	if (!instance->start_ns)
+		return instance->created_ns;
+	if (!instance_keeps_all(instance) || !job_unseen(instance->communicator))
+		return instance->start_ns;
+	/* Both times are seen by polling: what is near either is not told apart. */
+	uint64_t ended_ns = ended_at(instance), near_ns = 2 * LATENESS_NOISE_NS;
+	return ended_ns > instance->start_ns + near_ns ? ended_ns - near_ns : instance->start_ns;
 }
 
 static int by_time(const void *left, const void *right)

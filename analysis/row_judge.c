@@ -244,7 +244,8 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	entry->begins = !before && rank->decided_ns;
 }
 
-static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count, const struct stages *stages)
+static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count,
+			 const struct stages *stages)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && entries[end].group == entries[first].group;)
@@ -253,7 +254,8 @@ static void judge_groups(struct row_judge *judge, struct row_entry *entries, uin
 	}
 }
 
-static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, bool pipelined)
+static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      bool pipelined)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && entries[end].stage == entries[first].stage;)
@@ -266,8 +268,8 @@ static void judge_all(struct row_judge *judge, struct stages *stages, struct row
 		judge_stages(judge, stages);
 }
 
-static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, double row_ms,
-		      bool pipelined)
+static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      double row_ms, bool pipelined)
 {
 	late_series_begin(&judge->late);
 	late_series_begin(&judge->stages_late);

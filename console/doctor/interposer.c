@@ -4,11 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Functions that the interposer replaces and NCCL has had since then: the release notes. */
+/* Functions that the interposer replaces and NCCL has had since then: the headers of its releases. */
 static const struct {
 	uint32_t since; /* as ncclGetVersion counts */
 	const char *name;
 } functions[] = {
+	{ 23100, "ncclAllReduceConfig and seven more collectives with a configuration" },
+	{ 22907, "ncclCommSuspend" }, { 22907, "ncclCommResume" },
+	{ 22902, "ncclCommGrow" },    { 22902, "ncclPutSignal" },
+	{ 22902, "ncclSignal" },      { 22902, "ncclWaitSignal" },
+	{ 22807, "ncclCommRevoke" },
 	{ 22800, "ncclAlltoAll" },    { 22800, "ncclGather" },
 	{ 22800, "ncclScatter" },     { 22700, "ncclCommShrink" },
 	{ 22300, "ncclCommInitRankScalable" }, { 22200, "ncclGroupSimulateEnd" },

@@ -41,6 +41,14 @@ struct nccl_config {
 	X(AlltoAll)                                                                                                    \
 	X(Gather)                                                                                                      \
 	X(Scatter)                                                                                                     \
+	X(AllReduceConfig)                                                                                             \
+	X(BroadcastConfig)                                                                                             \
+	X(ReduceConfig)                                                                                                \
+	X(AllGatherConfig)                                                                                             \
+	X(ReduceScatterConfig)                                                                                         \
+	X(AlltoAllConfig)                                                                                              \
+	X(GatherConfig)                                                                                                \
+	X(ScatterConfig)                                                                                               \
 	X(Send)                                                                                                        \
 	X(Recv)                                                                                                        \
 	X(PutSignal)                                                                                                   \

@@ -60,25 +60,33 @@ static int end(struct call *call, int result)
 		return end(&call, real ARGUMENTS);                                                                     \
 	}
 
+/* Those that since 2.31 also exist with a configuration of their own, which nobody here looks at. */
+#define LIST(...) __VA_ARGS__
+#define WRAP_BOTH(NAME, PARAMETERS, ARGUMENTS, ...)                                                                    \
+	WRAP(NAME, PARAMETERS, ARGUMENTS, __VA_ARGS__)                                                                 \
+	WRAP(NAME##Config, (LIST PARAMETERS, const void *config), (LIST ARGUMENTS, config), __VA_ARGS__)
+
 /* clang-format off */
-WRAP(AllReduce, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(AllReduce, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm, nccl_stream stream),
      (send, recv, count, type, op, comm, stream), ALL_REDUCE, count, op, -1, -1, send, recv)
-WRAP(Reduce, (const void *send, void *recv, size_t count, int type, int op, int root, nccl_comm comm,
+WRAP_BOTH(Reduce, (const void *send, void *recv, size_t count, int type, int op, int root, nccl_comm comm,
      nccl_stream stream),
      (send, recv, count, type, op, root, comm, stream), REDUCE, count, op, root, -1, send, recv)
-WRAP(ReduceScatter, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(ReduceScatter, (const void *send, void *recv, size_t count, int type, int op, nccl_comm comm,
+     nccl_stream stream),
      (send, recv, count, type, op, comm, stream), REDUCE_SCATTER, count, op, -1, -1, send, recv)
-WRAP(AllGather, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(AllGather, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
      (send, recv, count, type, comm, stream), ALL_GATHER, count, -1, -1, -1, send, recv)
-WRAP(AlltoAll, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(AlltoAll, (const void *send, void *recv, size_t count, int type, nccl_comm comm, nccl_stream stream),
      (send, recv, count, type, comm, stream), ALL_TO_ALL, count, -1, -1, -1, send, recv)
-WRAP(Broadcast, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(Broadcast, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm,
+     nccl_stream stream),
      (send, recv, count, type, root, comm, stream), BROADCAST, count, -1, root, -1, send, recv)
 WRAP(Bcast, (void *buffer, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
      (buffer, count, type, root, comm, stream), BROADCAST, count, -1, root, -1, buffer, buffer)
-WRAP(Gather, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(Gather, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
      (send, recv, count, type, root, comm, stream), GATHER, count, -1, root, -1, send, recv)
-WRAP(Scatter, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
+WRAP_BOTH(Scatter, (const void *send, void *recv, size_t count, int type, int root, nccl_comm comm, nccl_stream stream),
      (send, recv, count, type, root, comm, stream), SCATTER, count, -1, root, -1, send, recv)
 WRAP(Send, (const void *send, size_t count, int type, int peer, nccl_comm comm, nccl_stream stream),
      (send, count, type, peer, comm, stream), SEND, count, -1, -1, peer, send, 0)

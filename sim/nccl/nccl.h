@@ -42,6 +42,7 @@ typedef struct CUstream_st *cudaStream_t;
 #define NCCL_WIN_COLL_SYMMETRIC	    0x01
 #define NCCL_WIN_REQUIRED_ALIGNMENT 4096
 
+#define NCCL_SUSPEND_MEM    0x01
 #define NCCL_SHRINK_DEFAULT 0x00
 #define NCCL_SHRINK_ABORT   0x01
 #define NCCL_REVOKE_DEFAULT 0x00
@@ -93,6 +94,29 @@ typedef struct ncclConfig_v22800 {
 			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, \
 			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
 			NCCL_CONFIG_UNDEF_INT                                                                     \
+	}
+
+/* Of one collective (2.31). */
+typedef struct ncclCollConfig_v23100 {
+	size_t size;
+	unsigned int magic;
+	unsigned int version;
+	void *ext;
+	int minCTAs;
+	int maxCTAs;
+	int nvlsCTAs;
+	int cgaClusterSize;
+	const char *algSelection;
+	int forceAlgSelection;
+	int CTAPolicy;
+	unsigned long long userProfilerTag;
+} ncclCollConfig_t;
+
+#define NCCL_COLLCONFIG_INITIALIZER                                                                                   \
+	{                                                                                                             \
+		sizeof(ncclCollConfig_t), NCCL_CONFIG_MAGIC, NCCL_VERSION_CODE, NULL, NCCL_CONFIG_UNDEF_INT,          \
+			NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, 1, \
+			NCCL_CONFIG_UNDEF_INT, 0                                                                      \
 	}
 
 typedef struct ncclSimInfo_v22200 {
@@ -173,6 +197,8 @@ NCCL_FUNCTION(ncclResult_t, CommGetUniqueId, ncclComm_t comm, ncclUniqueId *uniq
 NCCL_FUNCTION(ncclResult_t, CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank, ncclComm_t *newcomm,
 	      ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommRevoke, ncclComm_t comm, int revokeFlags);
+NCCL_FUNCTION(ncclResult_t, CommSuspend, ncclComm_t comm, int flags);
+NCCL_FUNCTION(ncclResult_t, CommResume, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommFinalize, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommDestroy, ncclComm_t comm);
 NCCL_FUNCTION(ncclResult_t, CommAbort, ncclComm_t comm);
@@ -221,6 +247,25 @@ NCCL_FUNCTION(ncclResult_t, Signal, int peer, int sigIdx, int ctx, unsigned int 
 NCCL_FUNCTION(ncclResult_t, WaitSignal, int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Recv, void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
 	      cudaStream_t stream);
+
+NCCL_FUNCTION(ncclResult_t, AllReduceConfig, const void *sendbuff, void *recvbuff, size_t count,
+	      ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+	      const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, ReduceConfig, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, ReduceScatterConfig, const void *sendbuff, void *recvbuff, size_t recvcount,
+	      ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+	      const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, AllGatherConfig, const void *sendbuff, void *recvbuff, size_t sendcount,
+	      ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, BroadcastConfig, const void *sendbuff, void *recvbuff, size_t count,
+	      ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, AlltoAllConfig, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, GatherConfig, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, ScatterConfig, const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+	      int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config);
 
 #pragma GCC visibility pop
 

@@ -36,7 +36,8 @@ enum release_calls {
 	CALLS_2_23, /* GroupSimulateEnd, CommInitRankScalable */
 	CALLS_2_27, /* CommShrink, windows */
 	CALLS_2_28, /* AlltoAll, Gather, Scatter, CommRevoke */
-	CALLS_2_29, /* CommGrow */
+	CALLS_2_29, /* CommGrow, CommSuspend, CommResume, signals */
+	CALLS_2_31, /* collectives with a configuration of their own */
 };
 
 /* The bits any of which start an event: asking for a child also brings its parents. 0: there is no such event. */

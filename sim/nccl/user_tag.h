@@ -5,9 +5,11 @@
 
 #include <stdint.h>
 
-/* Of all calls that this process makes from now on; 0 nothing. Exported. It is the stand-in's own: how NCCL 2.31 lets a
- * program set its tag is not in the notes that 2.31 was written from. */
+/* Of all calls that this process makes from now on; 0 nothing. Exported, and the stand-in's own: a program gives NCCL
+ * its tag with each call. */
 void simNcclUserTag(uint64_t tag);
+/* Of the call that this thread is about to make, in place of the process's; 0: that one again. */
+void user_tag_of_call(uint64_t tag);
 uint64_t user_tag(void);
 
 #endif

@@ -93,6 +93,87 @@ static void single(struct job *job)
 	check_tasks();
 }
 
+static void note(struct job *job, uint8_t function, int root)
+{
+	job_note(job, &(struct entry){ .function = function,
+				       .dtype = RW_DTYPE_FLOAT32,
+				       .root_or_peer = root,
+				       .stream = (uintptr_t)job->stream,
+				       .send = (uintptr_t)job->send,
+				       .recv = (uintptr_t)job->recv });
+}
+
+static size_t operation_count(void)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+
+	return job_operations(operations, JOB_LEDGER);
+}
+
+/* NCCL makes Sends and Receives of these. */
+static void check_composites(struct job *job, const ncclCollConfig_t *config)
+{
+	const float *send = job->send;
+	float *recv = job->recv;
+	size_t before = operation_count();
+
+	NCCL(ncclAlltoAll(send, recv, JOB_COUNT, ncclFloat, job->comm, job->stream));
+	NCCL(ncclGather(send, recv, JOB_COUNT, ncclFloat, 1, job->comm, job->stream));
+	NCCL(ncclScatter(send, recv, JOB_COUNT, ncclFloat, 1, job->comm, job->stream));
+	CU(cuStreamSynchronize(job->stream));
+	size_t plain = operation_count() - before;
+	NCCL(ncclAlltoAllConfig(send, recv, JOB_COUNT, ncclFloat, job->comm, job->stream, config));
+	NCCL(ncclGatherConfig(send, recv, JOB_COUNT, ncclFloat, 1, job->comm, job->stream, config));
+	NCCL(ncclScatterConfig(send, recv, JOB_COUNT, ncclFloat, 1, job->comm, job->stream, config));
+	CU(cuStreamSynchronize(job->stream));
+	CHECK(plain && operation_count() == before + 2 * plain);
+}
+
+/* Each number that a program attaches to its calls begins a step in front of the first call that carries it. */
+static void check_tags(struct job *job, ncclCollConfig_t *config)
+{
+	enum { TAGS = 3 };
+	static struct rw_operation operations[JOB_LEDGER];
+	uint64_t expected = 1;
+
+	for (int i = 0; i < 2 * TAGS; i++) {
+		config->userProfilerTag = 1 + (unsigned)i / 2;
+		NCCL(ncclAllReduceConfig(job->send, job->recv, JOB_COUNT, ncclFloat, ncclSum, job->comm, job->stream,
+					 config));
+	}
+	CU(cuStreamSynchronize(job->stream));
+	size_t count = job_operations(operations, JOB_LEDGER);
+	for (size_t i = 0; i < count; i++)
+		if (operations[i].known & RW_KNOWN_STEP)
+			CHECK(operations[i].count == expected++);
+	CHECK(expected == 1 + TAGS);
+}
+
+/* Collectives with a configuration of their own are what they are without. */
+static void configured(struct job *job)
+{
+	ncclCollConfig_t config = NCCL_COLLCONFIG_INITIALIZER;
+	const float *send = job->send;
+	float *recv = job->recv;
+
+	for (int i = 0; i < 5; i++) {
+		note(job, RW_FUNCTION_ALL_REDUCE, 0);
+		NCCL(ncclAllReduceConfig(send, recv, JOB_COUNT, ncclFloat, ncclSum, job->comm, job->stream, &config));
+		note(job, RW_FUNCTION_REDUCE, 1);
+		NCCL(ncclReduceConfig(send, recv, JOB_COUNT, ncclFloat, ncclMin, 1, job->comm, job->stream, &config));
+		note(job, RW_FUNCTION_REDUCE_SCATTER, 0);
+		NCCL(ncclReduceScatterConfig(send, recv, JOB_COUNT, ncclFloat, ncclSum, job->comm, job->stream, NULL));
+		note(job, RW_FUNCTION_ALL_GATHER, 0);
+		NCCL(ncclAllGatherConfig(send, recv, JOB_COUNT, ncclFloat, job->comm, job->stream, &config));
+		note(job, RW_FUNCTION_BROADCAST, 1);
+		NCCL(ncclBroadcastConfig(send, recv, JOB_COUNT, ncclFloat, 1, job->comm, job->stream, &config));
+	}
+	CU(cuStreamSynchronize(job->stream));
+	job_check(job);
+	check_composites(job, &config);
+	check_tags(job, &config);
+}
+
 static void group(struct job *job)
 {
 	for (int i = 0; i < 5; i++) {
@@ -385,6 +466,7 @@ static const struct {
 	{ "devices", devices, 1, false }, { "threads", threads, 1, false },
 	{ "refused", refused, 2, true },  { "nonblocking", nonblocking, 2, false },
 	{ "simulated", simulated, 2, true },
+	{ "configured", configured, 2, true },
 	{ "capture", capture, 2, true },
 };
 

@@ -311,12 +311,17 @@ Test(doctor, names_the_functions_that_a_preloaded_interposer_seems_to_add_to_an_
 	struct check_result result = interposer_of(nothing, 22703);
 
 	cr_expect_eq(result.verdict, VERDICT_OK);
-	cr_expect(strstr(result.text, "this NCCL lacks ncclAlltoAll, ncclGather, ncclScatter"), "%s", result.text);
+	cr_expect(strstr(result.text, "this NCCL lacks ncclAllReduceConfig"), "%s", result.text);
+	cr_expect(strstr(result.text, ", ncclAlltoAll, ncclGather, ncclScatter"), "%s", result.text);
 	cr_expect_null(strstr(result.text, "ncclCommShrink"));
 	cr_expect(strstr(result.advice, "--no-preload"));
 	cr_expect(strstr(interposer_of(nothing, 22105).text, "ncclGroupSimulateEnd"));
-	cr_expect_null(strstr(interposer_of(nothing, 22809).text, "lacks"));
-	cr_expect_str_empty(interposer_of(nothing, 22809).advice);
+	cr_expect_null(strstr(interposer_of(nothing, 22809).text, "ncclCommRevoke"));
+	cr_expect(strstr(interposer_of(nothing, 22809).text, "ncclCommGrow"));
+	cr_expect(strstr(interposer_of(nothing, 23007).text, "lacks ncclAllReduceConfig and seven more"));
+	cr_expect_null(strstr(interposer_of(nothing, 23007).text, "ncclCommSuspend"));
+	cr_expect_null(strstr(interposer_of(nothing, 23102).text, "lacks"));
+	cr_expect_str_empty(interposer_of(nothing, 23102).advice);
 	cr_expect_null(strstr(interposer_of(nothing, 0).text, "lacks"));
 	cr_expect_null(strstr(interposer_of(off, 22703).text, "lacks"));
 }

@@ -171,7 +171,7 @@ Test(common_clock, is_not_found_where_few_ends_were_seen_at_very_different_times
 	for (uint64_t k = 0; k < 60; k++) {
 		end_in(0, k, when(k), RW_FUNCTION_ALL_REDUCE, 0);
 		if (k < 6)
-			end_in(1, k, when(k) + (double)(k % 3) * 9 * MS, RW_FUNCTION_ALL_REDUCE, 0);
+			end_in(1, k, when(k) + (double)(k % 2) * 14 * MS, RW_FUNCTION_ALL_REDUCE, 0);
 		end_in(2, k, when(k) + erand48(cluster.seed) * 18 * MS, RW_FUNCTION_ALL_REDUCE, 0);
 	}
 	find();

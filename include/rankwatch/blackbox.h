@@ -121,7 +121,8 @@ struct rw_communicator {
 	uint64_t reserved[12];         /* 0; boxes of earlier versions have something else here */
 	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (a suspend or resume counts as one) to which all of its ranks have come, as far as this process
 					* knows; 0: not counted, as in earlier boxes */
-	uint64_t reserved2[2];
+	RW_ATOMIC(uint64_t) one_sided; /* calls of ncclPutSignal, ncclSignal and ncclWaitSignal, which only the interposer sees */
+	uint64_t reserved2;
 	RW_ATOMIC(uint64_t) replays_timed; /* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
 };
 

@@ -112,6 +112,9 @@ def check_signals(failures, program):
         own = re.search(r"own work (\d+) %", job.err.text())
         failures.check(own and int(own.group(1)) < 10, f"signals: time that may be a wait for one is nobody's own work: {job.err.text()}")
         failures.check(not_seen(job.err.text()) == 3 * 2 * 40, f"signals are counted: {job.err.text()}")
+        failures.check("not seen   240 of these are one-sided calls" in job.err.text(), f"signals are told: {job.err.text()}")
+        told = " ".join(report_lines(play))
+        failures.check("240 untracked, 240 of them one-sided calls, which are not followed" in told, f"signals, report: {told}")
     with stage.Stage() as play:
         job = run(play, program, "signals-alone", 3, "2.30.7")
         stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)

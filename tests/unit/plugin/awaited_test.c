@@ -257,6 +257,22 @@ Test(awaited, a_communicator_that_ends_is_shown_until_the_call_returns)
 	expect_seen(RW_INIT_CALL_DESTROY, RANKS, OWN);
 }
 
+Test(awaited, one_sided_calls_are_counted_by_communicator)
+{
+	void *other;
+
+	begin(6);
+	ncclCommInitRank(&other, RANKS, (struct nccl_unique_id){ .bytes = { 4 } }, OWN);
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	ncclSignal(0, 0, 0, 0, other, NULL);
+	played_nccl.result = REFUSED;
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	cr_expect_eq(recording_get()->box.communicators[0].one_sided, 2);
+	cr_expect_eq(recording_get()->box.communicators[1].one_sided, 1);
+	cr_expect_eq(recording_get()->box.header->untracked[RW_UNTRACKED_ONE_SIDED], 3);
+}
+
 static int ask(void *comm, int state)
 {
 	int answer;

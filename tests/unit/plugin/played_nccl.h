@@ -51,6 +51,7 @@ int ncclCommInitAll(void **comms, int count, const int *devices);
 int ncclCommSplit(void *parent, int color, int key, void **comm, struct nccl_config *config);
 int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm, struct nccl_config *config);
 int ncclCommRevoke(void *comm, int flags);
+int ncclSignal(int peer, int signal, int ctx, unsigned int flags, void *comm, void *stream);
 int ncclCommSuspend(void *comm, int flags);
 int ncclCommResume(void *comm);
 int ncclCommShrink(void *parent, int *excluded, int excluded_count, void **comm, struct nccl_config *config, int flags);

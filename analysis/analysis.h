@@ -481,6 +481,7 @@ struct analysis_summary {
 	uint32_t communicators;
 	int32_t ranks_total;	/* -1 unknown */
 	uint64_t operations, untracked, dropped;
+	uint64_t one_sided;	/* of `untracked`: ncclPutSignal, ncclSignal, ncclWaitSignal */
 	uint64_t captured;	/* calls captured into CUDA graphs whose replays have no times */
 	uint64_t forgotten;	/* calls dropped to free memory before all ranks had ended them: no rank was judged by them */
 	uint64_t steps;		/* steps recognised so far */

@@ -60,7 +60,16 @@ static void set_times(struct rw_finding *finding, uint64_t since_ns, uint64_t no
 
 static const char *call_name(const struct gathering *gathering)
 {
-	return gathering->call == RW_INIT_CALL_GROW ? "ncclCommGrow" : gathering->split ? "ncclCommSplit" : "ncclCommInitRank";
+	switch (gathering->call) {
+	case RW_INIT_CALL_GROW:
+		return "ncclCommGrow";
+	case RW_INIT_CALL_SUSPEND:
+		return "ncclCommSuspend";
+	case RW_INIT_CALL_RESUME:
+		return "ncclCommResume";
+	default:
+		return gathering->split ? "ncclCommSplit" : "ncclCommInitRank";
+	}
 }
 
 int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns)
@@ -106,7 +115,7 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	struct text_init_link links[TEXT_CIRCLE_LINKS];
 	int32_t ranks[CIRCLE_RANKS_MAX];
 	struct rw_finding *finding = &record->finding;
-	bool split = false;
+	bool split = false, makes = true;
 
 	for (uint32_t i = 0; i < circle->count; i++) {
 		const struct init_circle_link *link = &circle->links[i], *next = &circle->links[(i + 1) % circle->count];
@@ -114,6 +123,7 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 		if (i < TEXT_CIRCLE_LINKS)
 			links[i] = (struct text_init_link){ link->rank, next->rank, link->gathering->size, call_name(link->gathering) };
 		split |= link->gathering->split;
+		makes &= link->gathering->call != RW_INIT_CALL_SUSPEND && link->gathering->call != RW_INIT_CALL_RESUME;
 	}
 	if (record_set_waiting_worlds(record, ranks, circle->count))
 		return -ENOMEM;
@@ -122,6 +132,6 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	finding->confidence = RW_INCONCLUSIVE;
 	set_times(finding, circle->since_ns, now_ns);
 	set_operation(finding, circle->links[0].gathering);
-	text_init_circle(record, links, circle->count, split);
+	text_init_circle(record, links, circle->count, !makes ? TEXT_INIT_OTHERS : split ? TEXT_INIT_SPLITS : TEXT_INIT_MAKES);
 	return 0;
 }

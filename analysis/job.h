@@ -97,6 +97,7 @@ struct process {
 	uint32_t enqueue_tid;    /* thread of its last operation */
 	uint32_t first_tid;      /* thread of its first operation that was seen */
 	uint64_t operations, untracked, dropped;
+	uint64_t one_sided; /* of `untracked` */
 	uint64_t mask_ns; /* when NCCL's event mask was first seen to lack what records operations: they may be missing
 			     since then; 0: it was not */
 	uint64_t marks_before; /* step marks before its first operation that was seen, from its first ticket on */

@@ -65,6 +65,7 @@ static struct lives sum_of(const struct analysis *analysis)
 	return (struct lives){
 		.operations = summary.operations,
 		.untracked = summary.untracked,
+		.one_sided = summary.one_sided,
 		.dropped = summary.dropped,
 		.captured = summary.captured,
 		.forgotten = summary.forgotten,

@@ -14,7 +14,7 @@ struct analysis_process;
 
 /* What earlier lives add to the summary of the run. */
 struct lives {
-	uint64_t operations, untracked, dropped, captured, forgotten, steps;
+	uint64_t operations, untracked, one_sided, dropped, captured, forgotten, steps;
 	uint32_t communicators;
 };
 

@@ -11,6 +11,7 @@
 
 enum {
 	MESH_DIMENSIONS = 8,
+	HASH_DIGITS = 18, /* of 40, as many as a message has room for */
 };
 
 struct dimension {
@@ -126,7 +127,33 @@ static int64_t sum_of(const struct job *job, const struct communicator *communic
 	return sum;
 }
 
-/* How many communicators of the same ranks, which have no names either, were made before this one. */
+/* In front of the group's name stands its description, where it has one. */
+#define NO_DESCRIPTION "undefined:"
+
+static bool is_undescribed(const char *name)
+{
+	return !strncmp(name, NO_DESCRIPTION, strlen(NO_DESCRIPTION));
+}
+
+const char *naming_group_number(const char *name)
+{
+	const char *number = is_undescribed(name) ? name + strlen(NO_DESCRIPTION) : name;
+	size_t digits = strspn(number, "0123456789");
+
+	return digits && digits < HASH_DIGITS && !number[digits] ? number : NULL;
+}
+
+static bool is_hash(const char *name)
+{
+	return strlen(name) >= HASH_DIGITS && !name[strspn(name, "0123456789abcdef")];
+}
+
+bool naming_is_telling(const char *name)
+{
+	return *name && !is_undescribed(name) && !naming_group_number(name) && !is_hash(name);
+}
+
+/* How many communicators of the same ranks, which have no telling names either, were made before this one. */
 static uint32_t count_before(const struct job *job, const struct communicator *communicator, const int32_t *ranks)
 {
 	int64_t sum = sum_of(job, communicator);
@@ -134,7 +161,7 @@ static uint32_t count_before(const struct job *job, const struct communicator *c
 
 	for (uint32_t i = 0; i < job->communicator_count && job->communicators[i] != communicator; i++) {
 		const struct communicator *other = job->communicators[i];
-		if (other->name[0] || other->member_count != communicator->member_count || sum_of(job, other) != sum)
+		if (naming_is_telling(other->name) || other->member_count != communicator->member_count || sum_of(job, other) != sum)
 			continue;
 		int32_t *others = ranks_of(job, other);
 		before += others && !memcmp(others, ranks, communicator->member_count * sizeof(*ranks));
@@ -155,14 +182,28 @@ static void add_ordinal(char *text, size_t room, uint32_t before)
 		snprintf(text + used, room - used, " (communicator %u)", before + 1);
 }
 
+/* One of several communicators of the same ranks is told by the number that its program gave it, or by their order. */
+static void tell_apart(char *text, size_t room, const struct job *job, const struct communicator *communicator, const int32_t *ranks)
+{
+	const char *number = naming_group_number(communicator->name);
+	size_t used = strlen(text);
+
+	if (number)
+		snprintf(text + used, room - used, " (group %s)", number);
+	else if (ranks)
+		add_ordinal(text, room, count_before(job, communicator, ranks));
+}
+
 const char *naming_communicator(char *text, size_t room, const struct job *job, const struct communicator *communicator)
 {
-	if (communicator->name[0]) {
+	if (naming_is_telling(communicator->name)) {
 		snprintf(text, room, "%s", communicator->name);
 		return text;
 	}
-	if (name_by_mesh(text, room, job, communicator))
+	if (name_by_mesh(text, room, job, communicator)) {
+		tell_apart(text, room, job, communicator, NULL);
 		return text;
+	}
 	int32_t *ranks = ranks_of(job, communicator);
 	int32_t unseen = job_unseen(communicator);
 	if (!ranks || unseen) {
@@ -174,7 +215,7 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 		return text;
 	}
 	naming_ranks(text, room, ranks, communicator->member_count);
-	add_ordinal(text, room, count_before(job, communicator, ranks));
+	tell_apart(text, room, job, communicator, ranks);
 	free(ranks);
 	return text;
 }

@@ -45,6 +45,7 @@ void process_read_gaps(struct process *process, const struct rw_box_header *box)
 	process->mask_ns = !box->mask_missing ? 0 : box->mask_ns ? box->mask_ns : box->created_ns;
 	process->dropped = box->dropped;
 	process->untracked = 0;
+	process->one_sided = box->untracked[RW_UNTRACKED_ONE_SIDED];
 	for (int reason = RW_UNTRACKED_NO_TASK; reason < RW_UNTRACKED_COUNT; reason++)
 		process->untracked += reason == RW_UNTRACKED_CAPTURED ? 0 : box->untracked[reason];
 }

@@ -35,12 +35,28 @@ static uint64_t in_destroy(const struct sight *sight, const struct process *proc
 }
 
 /* Where it is known who is missing, that rank is told. */
-static uint64_t in_grow(const struct sight *sight, const struct process *process)
+static uint64_t unless_missing(const struct sight *sight, const struct process *process)
 {
 	const struct gathering *gathering = gatherings_of(&sight->gatherings, process->init.id);
+
+	return gathering && gathering->missing_count ? 0 : process->init.since_ns;
+}
+
+static uint64_t in_grow(const struct sight *sight, const struct process *process)
+{
 	bool grows = process->init.call == RW_INIT_CALL_GROW || process->init.call == RW_INIT_CALL_JOIN;
 
-	return grows && !(gathering && gathering->missing_count) ? process->init.since_ns : 0;
+	return grows ? unless_missing(sight, process) : 0;
+}
+
+static uint64_t in_suspend(const struct sight *sight, const struct process *process)
+{
+	return process->init.call == RW_INIT_CALL_SUSPEND ? unless_missing(sight, process) : 0;
+}
+
+static uint64_t in_resume(const struct sight *sight, const struct process *process)
+{
+	return process->init.call == RW_INIT_CALL_RESUME ? unless_missing(sight, process) : 0;
 }
 
 static uint64_t in_wait_signal(const struct sight *sight, const struct process *process)
@@ -68,6 +84,13 @@ static const struct {
 	  { "ncclCommGrow", "not all ranks have come to it, and only NCCL knows which ranks are to come",
 	    "see that each new rank was started and calls ncclCommGrow with the id of ncclCommGetUniqueId",
 	    "which ranks are to join: the call does not say that on the ranks that wait" } },
+	{ in_suspend,
+	  { "ncclCommSuspend", "NCCL waits there for its GPU, then for all ranks of the communicator",
+	    "see that each rank of the communicator suspends it, and what its GPU still does",
+	    "which rank or GPU holds the others up" } },
+	{ in_resume,
+	  { "ncclCommResume", "NCCL waits there for all ranks of the communicator",
+	    "see that each rank of the communicator resumes it, and has the memory for it", "which rank holds the others up" } },
 	{ in_wait_signal,
 	  { "ncclWaitSignal", "signals that they wait for have not been sent, or have not arrived",
 	    "look at what the ranks that do not wait there do: whoever sends the signals is not recorded",

@@ -18,6 +18,7 @@ static void add_earlier(const struct lives *lives, struct analysis_summary *summ
 {
 	summary->operations += lives->operations;
 	summary->untracked += lives->untracked;
+	summary->one_sided += lives->one_sided;
 	summary->dropped += lives->dropped;
 	summary->captured += lives->captured;
 	summary->forgotten += lives->forgotten;
@@ -44,6 +45,7 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		const struct process *process = job->processes[i];
 		summary->operations += process->operations;
 		summary->untracked += process->untracked;
+		summary->one_sided += process->one_sided;
 		summary->dropped += process->dropped;
 		summary->captured += process->captured_before;
 		for (uint32_t k = 0; k < process->seat_count; k++)

@@ -318,7 +318,22 @@ void text_crossing(struct record *record, const struct text_circle_link *link)
 	record_add_missing(record, "whether its order is the wrong one: all others have the other one");
 }
 
-void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, bool split)
+/* Why ranks wait for each other in calls to which all ranks of a communicator come. By enum text_init_calls. */
+static const struct {
+	const char *because, *advice;
+} init_circle_words[] = {
+	[TEXT_INIT_MAKES] = { "each makes another communicator, to which the next one of them has not come",
+			      "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its "
+			      "group: find where the order of first collectives differs, or call init_process_group with device_id" },
+	[TEXT_INIT_SPLITS] = { "each makes another communicator, to which the next one of them has not come",
+			       "all ranks must make the communicators that they share in one order, and all ranks of a communicator must take part in "
+			       "each split of it: find where the order of these calls (PyTorch: of new_group) differs" },
+	[TEXT_INIT_OTHERS] = { "each waits for all ranks of another communicator, and the next one of them has not come",
+			       "all ranks of a communicator must make, suspend and resume it, and all of them in one order: find where the order of "
+			       "these calls differs" },
+};
+
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, enum text_init_calls calls)
 {
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32], text[128];
@@ -332,11 +347,7 @@ void text_init_circle(struct record *record, const struct text_init_link *links,
 	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
 		 duration(waited, sizeof(waited), finding->late.by_ms));
 	add_text(record, text);
-	record_set_words(record, RW_CAUSE_UNKNOWN, "each makes another communicator, to which the next one of them has not come",
-			 split ? "all ranks must make the communicators that they share in one order, and all ranks of a communicator must take part in each "
-				 "split of it: find where the order of these calls (PyTorch: of new_group) differs"
-			       : "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its group: "
-				 "find where the order of first collectives differs, or call init_process_group with device_id");
+	record_set_words(record, RW_CAUSE_UNKNOWN, init_circle_words[calls].because, init_circle_words[calls].advice);
 	record_add_missing(record, "which of them left the order: each of them waits for another one");
 }
 

@@ -107,7 +107,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "of the time, at least, that one of them waits for a disk, is as well"),
 	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs have been in what nobody ends: a warning, before that a notice"),
 	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to a communicator that is being made"),
-	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS, "for ncclCommDestroy, ncclCommGrow and ncclWaitSignal, in which nobody can be told to be missing"),
+	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS, "for ncclCommDestroy, ncclCommGrow, ncclCommSuspend, ncclCommResume and ncclWaitSignal where nobody can be told to be missing"),
 	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),
 	ROWS_OF_CAUSE(RW_KIND_HANG),
 

@@ -182,11 +182,12 @@ json_t *box_json_communicator(const struct rw_communicator *communicator, const 
 	set_communicator(json, communicator);
 	json_object_update_new(
 	    json,
-	    json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device", (json_int_t)communicator->device,
+	    json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device", (json_int_t)communicator->device,
 		      "nnodes", communicator->nnodes > 0 ? json_integer(communicator->nnodes) : json_null(), "created_ns",
 		      (json_int_t)communicator->created_ns, "ended_ns", (json_int_t)communicator->ended_ns, "api_count",
 		      (json_int_t)communicator->api_count, "launched", (json_int_t)communicator->launched, "captured",
-		      (json_int_t)communicator->captured, "replays_timed", (json_int_t)communicator->replays_timed, "gpu_started", (json_int_t)progress->gpu_started, "gpu_done",
+		      (json_int_t)communicator->captured, "replays_timed", (json_int_t)communicator->replays_timed,
+		      "one_sided", (json_int_t)communicator->one_sided, "gpu_started", (json_int_t)progress->gpu_started, "gpu_done",
 		      (json_int_t)progress->gpu_done));
 	return json;
 }

@@ -75,6 +75,10 @@ static const char *call_name(const struct rw_init *init)
 		return "ncclCommGrow";
 	case RW_INIT_CALL_DESTROY:
 		return "ncclCommDestroy";
+	case RW_INIT_CALL_SUSPEND:
+		return "ncclCommSuspend";
+	case RW_INIT_CALL_RESUME:
+		return "ncclCommResume";
 	default:
 		return init->parent ? "ncclCommSplit" : "ncclCommInitRank";
 	}

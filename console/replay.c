@@ -358,6 +358,7 @@ static void add_summary(struct analysis_summary *sum, const struct analysis_summ
 	sum->processes += one->processes;
 	sum->operations += one->operations;
 	sum->untracked += one->untracked;
+	sum->one_sided += one->one_sided;
 	sum->dropped += one->dropped;
 	sum->captured += one->captured;
 	sum->findings_opened += one->findings_opened;

@@ -234,6 +234,8 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	step_text_print(out, summary->steps, summary->first_step_ms, summary->step_ms);
 	if (summary->untracked)
 		fprintf(out, "; %" PRIu64 " untracked", summary->untracked);
+	if (summary->one_sided)
+		fprintf(out, ", %" PRIu64 " of them one-sided calls, which are not followed", summary->one_sided);
 	if (summary->captured)
 		fprintf(out, "; %" PRIu64 " run inside CUDA graphs, without times", summary->captured);
 	if (summary->dropped)

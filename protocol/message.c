@@ -120,8 +120,8 @@ char *message_summary(const struct message_summary *summary)
 				     (json_int_t)summary->findings[RW_WARNING], "critical",
 				     (json_int_t)summary->findings[RW_CRITICAL]);
 	json_t *gaps =
-	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "dropped",
-		      (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked,
+		      "one_sided", (json_int_t)analysis->one_sided, "dropped", (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
 	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
@@ -182,6 +182,8 @@ static void print_gaps(FILE *out, const json_t *summary)
 	} gaps[] = {
 		{ "untracked", "operation that NCCL does not show to plugins",
 		  "operations that NCCL does not show to plugins" },
+		{ "one_sided", "of these is a one-sided call (ncclPutSignal, ncclWaitSignal): who sends which signal is not known",
+		  "of these are one-sided calls (ncclPutSignal, ncclWaitSignal): who sends which signal is not known" },
 		{ "captured", "time of a call inside a CUDA graph", "times of calls inside CUDA graphs" },
 		{ "dropped", "operation found no room in its black box",
 		  "operations found no room in their black box" },

@@ -55,8 +55,12 @@ int told_set_waiting(struct record *record, const uint32_t *ranks, uint32_t coun
 
 const char *told_comm_name(char *text, size_t room, const struct world_comm *comm)
 {
-	if (comm->name[0])
+	const char *number = naming_group_number(comm->name);
+
+	if (naming_is_telling(comm->name))
 		snprintf(text, room, "%s", comm->name);
+	else if (comm->size && number)
+		snprintf(text, room, "a communicator of %d ranks (group %s)", comm->size, number);
 	else if (comm->size)
 		snprintf(text, room, "a communicator of %d ranks", comm->size);
 	else

@@ -119,9 +119,10 @@ struct rw_communicator {
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: only counted, they get no slot */
 	uint64_t reserved[12];         /* 0; boxes of earlier versions have something else here */
-	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (ncclCommSplit) to which all of its ranks have come, as far as this process
+	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (a suspend or resume counts as one) to which all of its ranks have come, as far as this process
 					* knows; 0: not counted, as in earlier boxes */
-	uint64_t reserved2[2];
+	RW_ATOMIC(uint64_t) one_sided; /* calls of ncclPutSignal, ncclSignal and ncclWaitSignal, which only the interposer sees */
+	uint64_t reserved2;
 	RW_ATOMIC(uint64_t) replays_timed; /* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
 };
 
@@ -215,12 +216,14 @@ enum rw_init_call {
 	RW_INIT_CALL_GROW = 1,	  /* ncclCommGrow on a rank of the communicator that grows; nranks is the number afterwards */
 	RW_INIT_CALL_JOIN = 2,	  /* ncclCommGrow on a new rank, which knows nothing of the others by which they could be told */
 	RW_INIT_CALL_DESTROY = 3, /* ncclCommDestroy: what awaits whom is NCCL's affair */
+	RW_INIT_CALL_SUSPEND = 4, /* ncclCommSuspend … */
+	RW_INIT_CALL_RESUME = 5,  /* … and ncclCommResume: all ranks meet there, and it counts as a split of the communicator */
 };
 
-/* The call that makes a communicator, or ends it, in which this process may wait for other ranks. The struct is complete when since_ns is
- * not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all ranks of the communicator that it splits. */
+/* The call that makes a communicator, suspends or ends it, in which this process may wait for other ranks. The struct is complete when
+ * since_ns is not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all ranks of the communicator that it splits. */
 struct rw_init {
-	uint64_t parent;	      /* of a split: the parent's rw_communicator.id; 0: of no split, as in earlier boxes */
+	uint64_t parent;	      /* of a split, suspend or resume: that rw_communicator.id; 0: of none, as in earlier boxes */
 	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = the process is in no such call */
 	uint64_t id;		      /* equal on all ranks that are awaited; not NCCL's own number */
 	int32_t nranks;		      /* how many ranks are awaited, this one included … */

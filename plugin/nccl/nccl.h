@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 enum { NCCL_SUCCESS = 0, NCCL_SYSTEM_ERROR = 2, NCCL_IN_PROGRESS = 7 };
+enum { NCCL_SUSPEND_MEMORY = 1 }; /* a flag */
 enum { NCCL_CONFIG_UNDEFINED = -2147483647 - 1, NCCL_SPLIT_NO_COLOR = -1 };
 
 typedef void *nccl_comm;
@@ -65,6 +66,8 @@ struct nccl_config {
 	X(CommShrink)                                                                                                  \
 	X(CommGrow)                                                                                                    \
 	X(CommRevoke)                                                                                                  \
+	X(CommSuspend)                                                                                                 \
+	X(CommResume)                                                                                                  \
 	X(CommDestroy)                                                                                                 \
 	X(CommAbort)                                                                                                   \
 	X(CommGetAsyncError)                                                                                           \

@@ -20,10 +20,12 @@ static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 static struct queued queued[QUEUED]; /* under `changing` */
 static _Atomic uint32_t queued_count;
 
-void signals_count(void)
+void signals_count(struct communicator *communicator)
 {
 	struct recording *recording = recording_get();
 
+	if (communicator)
+		atomic_fetch_add_explicit(&communicator->entry->one_sided, 1, memory_order_relaxed);
 	if (recording)
 		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_ONE_SIDED], 1, memory_order_relaxed);
 }

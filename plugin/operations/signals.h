@@ -12,8 +12,8 @@
 
 #include "plugin/recording/communicator.h"
 
-/* Such a call has returned with success. */
-void signals_count(void);
+/* Such a call has returned with success. communicator: NULL: not known, and counted for the process alone. */
+void signals_count(struct communicator *communicator);
 /* ncclWaitSignal on this communicator has put its wait into the stream. In a
  * group NCCL does so when the group ends: of several waits in a group the last one is followed. */
 void signals_wait(struct communicator *communicator, uint64_t stream, bool in_group);

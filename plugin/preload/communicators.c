@@ -25,6 +25,8 @@ PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_
 PRELOAD_EXPORT int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm,
 				struct nccl_config *config);
 PRELOAD_EXPORT int ncclCommRevoke(nccl_comm comm, int flags);
+PRELOAD_EXPORT int ncclCommSuspend(nccl_comm comm, int flags);
+PRELOAD_EXPORT int ncclCommResume(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommDestroy(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommAbort(nccl_comm comm);
 PRELOAD_EXPORT int ncclCommGetAsyncError(nccl_comm comm, int *state);
@@ -196,22 +198,23 @@ static struct communicator *recorded(struct membership *membership, nccl_comm co
 	return membership_communicator(membership);
 }
 
-/* All of the parent's ranks are awaited, also for those that get no communicator. Their splits of the parent have one order. */
-static void announce_split(struct creation *creation, struct membership *membership, nccl_comm comm)
+/* A call to which all ranks of the communicator come; their splits of it, and what counts as one, have one order. id 0: it is not known
+ * which communicator that is. */
+static struct awaited meeting(struct membership *membership, nccl_comm comm, enum rw_init_call call, const char *name)
 {
-	struct communicator *parent = recorded(membership, comm);
+	struct communicator *parent = membership ? recorded(membership, comm) : NULL;
 	uint64_t splits = parent ? communicator_splits(parent) : 0;
 
 	if (!splits)
-		return;
-	creation->awaited = (struct awaited){
-		.id = mix(mix(membership->creation.id, "split", sizeof("split")), &splits, sizeof(splits)),
+		return (struct awaited){ .id = 0 };
+	return (struct awaited){
+		.id = mix(mix(membership->creation.id, name, strlen(name) + 1), &splits, sizeof(splits)),
+		.call = call,
 		.nranks = parent->nranks,
 		.rank = parent->rank,
 		.parent = parent,
 		.mark = communicator_mark(parent),
 	};
-	awaited_begin(&creation->awaited);
 }
 
 int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct nccl_config *config)
@@ -224,7 +227,9 @@ int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct 
 
 	if (!preload_is_on() || !describe_child(&creation, caller, membership, color, config))
 		return real(parent, color, key, comm, config);
-	announce_split(&creation, membership, parent);
+	/* Also of those that get no communicator. */
+	creation.awaited = meeting(membership, parent, RW_INIT_CALL_MAKE, "split");
+	awaited_begin(&creation.awaited);
 	return finish(&creation, real(parent, color, key, comm, config));
 }
 
@@ -271,6 +276,16 @@ static struct awaited growing(struct membership *membership, nccl_comm parent, i
 	return awaited;
 }
 
+/* asked: of whom the program asks how far NCCL is. */
+static int returned(const struct awaited *awaited, int result, nccl_comm asked)
+{
+	if (result == NCCL_IN_PROGRESS)
+		awaited_goes_on(awaited, asked);
+	else
+		awaited_end(awaited, result == NCCL_SUCCESS);
+	return result;
+}
+
 /* The new communicator is left to the profiler interface: an id of ours for it would not be the same on all its ranks. In a group the call
  * only queues what the group's end does. */
 int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm, struct nccl_config *config)
@@ -284,11 +299,30 @@ int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, 
 	awaited_begin(&awaited);
 	int result = real(parent, nranks, id, rank, comm, config);
 	call_take_communicator(); /* of no other call's */
-	if (result == NCCL_IN_PROGRESS)
-		awaited_goes_on(&awaited, *comm);
-	else
-		awaited_end(&awaited, result == NCCL_SUCCESS);
-	return result;
+	return returned(&awaited, result, result == NCCL_IN_PROGRESS ? *comm : NULL);
+}
+
+/* Without that flag NCCL does nothing. In a group both only queue what the group's end does. */
+int ncclCommSuspend(nccl_comm comm, int flags)
+{
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommSuspend, (nccl_comm, int), membership);
+	if (!preload_is_on() || call_in_group() || !(flags & NCCL_SUSPEND_MEMORY))
+		return real(comm, flags);
+	struct awaited awaited = meeting(membership, comm, RW_INIT_CALL_SUSPEND, "suspend");
+	awaited_begin(&awaited);
+	return returned(&awaited, real(comm, flags), comm);
+}
+
+int ncclCommResume(nccl_comm comm)
+{
+	struct membership *membership = membership_find(comm);
+	PRELOAD_REAL(CommResume, (nccl_comm), membership);
+	if (!preload_is_on() || call_in_group())
+		return real(comm);
+	struct awaited awaited = meeting(membership, comm, RW_INIT_CALL_RESUME, "resume");
+	awaited_begin(&awaited);
+	return returned(&awaited, real(comm), comm);
 }
 
 static void end(struct communicator *communicator)

@@ -91,6 +91,7 @@ static void clear_entry(struct rw_communicator *entry)
 	atomic_store_explicit(&entry->api_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->captured, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->splits, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->one_sided, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->replays_timed, 0, memory_order_relaxed);
 }
 

@@ -126,6 +126,25 @@ static void grow_alone(struct rank *rank)
 	grow(rank);
 }
 
+static void suspend(struct rank *rank)
+{
+	for (int i = 0; i < 3; i++) {
+		reduce(rank);
+		NCCL(ncclCommSuspend, rank->comm, NCCL_SUSPEND_MEM);
+		NCCL(ncclCommResume, rank->comm);
+	}
+	reduce(rank);
+}
+
+static void resume_alone(struct rank *rank)
+{
+	suspend(rank);
+	NCCL(ncclCommSuspend, rank->comm, NCCL_SUSPEND_MEM);
+	if (rank->number == rank->ranks - 1)
+		stay_away(rank);
+	NCCL(ncclCommResume, rank->comm);
+}
+
 /* Sends to the next rank and waits for the one before. */
 static void pass_signal(const struct rank *rank, bool in_group)
 {
@@ -184,6 +203,8 @@ static const struct {
 	{ "signals", signals, false },
 	{ "signals-alone", signals_alone, false },
 	{ "destroy", destroy, false },
+	{ "suspend", suspend, false },
+	{ "resume-alone", resume_alone, false },
 	{ "grow", grow, true },
 	{ "grow-alone", grow_alone, true },
 	{ "uneven", uneven, false },

@@ -5,7 +5,7 @@
 An uneven gather, as PyTorch makes it, with NCCL's kernel events wanted: in NCCL 2.29.2 to 2.30.7 these events would let ncclCommDestroy hang. The job
 ends, and says why there are none.
 
-A communicator that grows, and one that nobody joins: the missing rank is named. Signals: calls of which NCCL tells no plugin are counted, and time
+A communicator that grows, and one that nobody joins, and one that is suspended, and that a rank does not resume: the missing rank is named. Signals: calls of which NCCL tells no plugin are counted, and time
 in which a rank may wait for a signal is not seen. A wait that does not end is told, and nobody is named. An ncclCommDestroy that does not come back: that is told, and nobody
 is named.
 
@@ -84,6 +84,17 @@ def check_grow(failures, program):
                        f"grow-alone, report: {report_lines(play)}")
 
 
+def check_suspend(failures, program):
+    with stage.Stage() as play:
+        job = run(play, program, "suspend", 3, "2.30.7")
+        failures.check(job.wait(60) == 0 and not open_findings(job), f"suspend: {job.err.text()}")
+    with stage.Stage() as play:
+        job = run(play, program, "resume-alone", 3, "2.30.7")
+        stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
+        told = [(one["kind"], one["ranks"], one["late"]["waiting"]) for one in open_findings(job)]
+        failures.check(told == [("hang", [2], [0, 1])] and "ncclCommResume of 3 ranks" in open_findings(job)[0]["text"], f"resume-alone: {told}")
+
+
 def check_destroy(failures, program):
     with stage.Stage() as play:
         job = run(play, program, "destroy", 2, "2.30.7")
@@ -101,6 +112,9 @@ def check_signals(failures, program):
         own = re.search(r"own work (\d+) %", job.err.text())
         failures.check(own and int(own.group(1)) < 10, f"signals: time that may be a wait for one is nobody's own work: {job.err.text()}")
         failures.check(not_seen(job.err.text()) == 3 * 2 * 40, f"signals are counted: {job.err.text()}")
+        failures.check("not seen   240 of these are one-sided calls" in job.err.text(), f"signals are told: {job.err.text()}")
+        told = " ".join(report_lines(play))
+        failures.check("240 untracked, 240 of them one-sided calls, which are not followed" in told, f"signals, report: {told}")
     with stage.Stage() as play:
         job = run(play, program, "signals-alone", 3, "2.30.7")
         stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
@@ -113,6 +127,7 @@ def main(program):
     failures = stage.Failures()
     check_signals(failures, program)
     check_grow(failures, program)
+    check_suspend(failures, program)
     check_destroy(failures, program)
     check_broadcasts(failures, program)
     check_uneven(failures, program)

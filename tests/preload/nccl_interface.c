@@ -11,6 +11,9 @@ static_assert(NCCL_SUCCESS == (int)ncclSuccess, "nccl.h");
 static_assert(NCCL_SYSTEM_ERROR == (int)ncclSystemError, "nccl.h");
 static_assert(NCCL_IN_PROGRESS == (int)ncclInProgress, "nccl.h");
 static_assert(NCCL_CONFIG_UNDEFINED == NCCL_CONFIG_UNDEF_INT, "nccl.h");
+#ifdef NCCL_SUSPEND_MEM
+static_assert(NCCL_SUSPEND_MEMORY == NCCL_SUSPEND_MEM, "nccl.h");
+#endif
 static_assert(NCCL_SPLIT_NO_COLOR == NCCL_SPLIT_NOCOLOR, "nccl.h");
 static_assert(sizeof(struct nccl_unique_id) == sizeof(ncclUniqueId), "nccl.h");
 static_assert(sizeof(ncclResult_t) == sizeof(int) && sizeof(ncclDataType_t) == sizeof(int), "nccl.h");

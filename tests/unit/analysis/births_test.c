@@ -9,6 +9,7 @@
 #include <rankwatch/message.h>
 #include <rankwatch/operation.h>
 
+#include "analysis/job/told.h"
 #include "analysis/analysis.h"
 #include "analysis/job/job_half.h"
 #include "analysis/job/job_view.h"
@@ -692,4 +693,21 @@ Test(births, nothing_is_sent_of_inits_that_last_less_than_a_second)
 	cr_expect_eq(played.messages[RW_MESSAGE_INIT], 0);
 	cr_expect_eq(played.messages[RW_MESSAGE_ABSENT], 0);
 	cr_expect_eq(played.asked, 0);
+}
+
+/* In messages names are cut. */
+Test(births, a_number_or_a_hash_is_no_name_of_a_communicator)
+{
+	static const char *const cases[][2] = {
+		{ "12", "a communicator of 8 ranks (group 12)" }, { "da39a3ee5e6b4b0d32", "a communicator of 8 ranks" },
+		{ "undefined:da39a3ee", "a communicator of 8 ranks" }, { "mesh_fsdp:12", "mesh_fsdp:12" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct world_comm comm = { .size = 8 };
+		char text[64];
+
+		snprintf(comm.name, sizeof(comm.name), "%s", cases[i][0]);
+		cr_expect_str_eq(told_comm_name(text, sizeof(text), &comm), cases[i][1]);
+	}
 }

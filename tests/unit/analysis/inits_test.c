@@ -662,6 +662,33 @@ Test(inits, a_rank_that_does_not_come_to_a_split_of_its_communicator_is_named)
 	}
 }
 
+Test(inits, a_rank_that_does_not_come_to_a_suspend_or_resume_of_its_communicator_is_named)
+{
+	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const struct {
+		enum rw_init_call call;
+		const char *name;
+	} calls[] = { { RW_INIT_CALL_SUSPEND, "for it in ncclCommSuspend of 8 ranks" }, { RW_INIT_CALL_RESUME, "for it in ncclCommResume of 8 ranks" } };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		struct told told = { 0 };
+		struct analysis *analysis = stand(&told, (struct place[1]){ 0 });
+
+		add_parent(analysis, 0, 1, once);
+		for (int rank = 0; rank < RANKS; rank++) {
+			const struct rw_init init = { .since_ns = seconds(1), .id = SPLIT, .nranks = RANKS, .rank = rank, .parent = PARENT,
+						      .call = calls[i].call };
+			if (rank != LATE)
+				cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &init), 0);
+		}
+		pass_idle(analysis, 40);
+		cr_expect_eq(told.opened, 1, "told once, as the rank that is missing");
+		cr_expect_eq(told.rank, LATE);
+		cr_expect(strstr(told.text, calls[i].name), "%s", told.text);
+		analysis_free(analysis);
+	}
+}
+
 /* It has a box and has called nothing on its communicator yet: its main thread is looked at, as the thread of that process. */
 Test(inits, a_rank_that_splits_before_its_first_operation_is_looked_at_by_its_box)
 {

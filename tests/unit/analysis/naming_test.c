@@ -51,6 +51,8 @@ Test(naming, says_what_it_does_not_know)
 }
 
 /* Ranks first, first + stride, … of a world, as members of one communicator. */
+static const char *own_name = "";
+
 static const char *name_of(const char *mesh, int32_t size, int seen, int32_t first, int32_t stride)
 {
 	static char text[64];
@@ -60,12 +62,37 @@ static const char *name_of(const char *mesh, int32_t size, int seen, int32_t fir
 	struct communicator communicator = { .size = size, .members = members, .member_count = (uint32_t)seen };
 	struct job job = { .ranks = ranks, .rank_count = (uint32_t)seen };
 
+	snprintf(communicator.name, sizeof(communicator.name), "%s", own_name);
 	snprintf(process.mesh, sizeof(process.mesh), "%s", mesh);
 	for (int i = 0; i < seen; i++) {
 		members[i] = (struct member){ .process = &process, .comm_rank = i, .rank = (uint32_t)i };
 		ranks[i].world = first + stride * i;
 	}
 	return naming_communicator(text, sizeof(text), &job, &communicator);
+}
+
+/* As the process groups of PyTorch's backend nccl2 are called. */
+Test(naming, a_number_or_a_hash_is_no_name_that_a_reader_knows)
+{
+	static const struct {
+		const char *own, *mesh, *expected;
+	} cases[] = {
+		{ "12", "", "ranks 0-3 (group 12)" },
+		{ "0", "pp=2,fsdp=4", "~fsdp (group 0)" },
+		{ "undefined:7", "", "ranks 0-3 (group 7)" },
+		{ "da39a3ee5e6b4b0d3255bfef95601890afd80709", "", "ranks 0-3" },
+		{ "da39a3ee5e6b4b0d3255bfef95601890afd80709", "pp=2,fsdp=4", "~fsdp" },
+		{ "undefined:da39a3ee5e6b4b0d3255bfef95601890afd80709", "", "ranks 0-3" },
+		{ "mesh_fsdp:12", "pp=2,tp=4", "mesh_fsdp:12" },
+		{ "12b", "", "12b" },
+		{ "default_pg", "pp=2,tp=4", "default_pg" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		own_name = cases[i].own;
+		cr_expect_str_eq(name_of(cases[i].mesh, 4, 4, 0, 1), cases[i].expected);
+	}
+	own_name = "";
 }
 
 Test(naming, takes_the_dimension_of_its_size_and_stride)

@@ -112,6 +112,27 @@ Test(stuck_calls, a_communicator_that_grows_by_ranks_that_nobody_knows)
 	analysis_free(analysis);
 }
 
+/* All are there: it may be a GPU that is at work, or a communicator whose ranks are on other hosts. */
+Test(stuck_calls, a_suspend_or_resume_in_which_nobody_is_known_to_be_missing)
+{
+	static const struct {
+		enum rw_init_call call;
+		const char *name;
+	} calls[] = { { RW_INIT_CALL_SUSPEND, "in ncclCommSuspend" }, { RW_INIT_CALL_RESUME, "in ncclCommResume" } };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		struct analysis *analysis = begin(RANKS);
+
+		for (int rank = 0; rank < RANKS; rank++)
+			enter(analysis, rank, 7, calls[i].call, RANKS);
+		pass_time(analysis, 1, 30);
+		cr_expect_eq(told.opened, 0);
+		pass_time(analysis, 31, 35);
+		expect_told(calls[i].name, RANKS);
+		analysis_free(analysis);
+	}
+}
+
 Test(stuck_calls, where_it_grows_to_the_whole_world_the_rank_that_does_not_join_is_missing)
 {
 	int32_t missing[RANKS];

@@ -190,6 +190,45 @@ Test(awaited, ranks_of_a_communicator_that_grows_await_each_other_and_new_ones)
 	cr_expect_eq(splits(), 1);
 }
 
+static void expect_meeting(enum rw_init_call call, uint64_t splits_then)
+{
+	cr_expect_eq(seen.since_ns, 1000);
+	cr_expect_eq(seen.call, call);
+	cr_expect_eq(seen.nranks, RANKS);
+	cr_expect_eq(seen.rank, OWN);
+	cr_expect_eq(seen.parent, recording_get()->box.communicators[0].id);
+	cr_expect_eq(shown()->since_ns, 0, "it has returned");
+	cr_expect_eq(splits(), splits_then);
+	seen = (struct rw_init){ 0 };
+}
+
+Test(awaited, all_ranks_of_a_communicator_come_to_its_suspend_and_to_its_resume)
+{
+	begin(6);
+	ncclCommSuspend(world, NCCL_SUSPEND_MEMORY);
+	uint64_t first = seen.id;
+	expect_meeting(RW_INIT_CALL_SUSPEND, 2);
+	ncclCommResume(world);
+	uint64_t second = seen.id;
+	expect_meeting(RW_INIT_CALL_RESUME, 3);
+	cr_expect_neq(second, first);
+	ncclCommSuspend(world, NCCL_SUSPEND_MEMORY);
+	cr_expect_neq(seen.id, first);
+	expect_meeting(RW_INIT_CALL_SUSPEND, 4);
+
+	ncclCommSuspend(world, 0);
+	cr_expect_eq(seen.since_ns, 0, "NCCL does nothing");
+	played_nccl.result = REFUSED;
+	ncclCommResume(world);
+	expect_meeting(RW_INIT_CALL_RESUME, 4);
+	played_nccl.result = NCCL_SUCCESS;
+	ncclGroupStart();
+	ncclCommResume(world);
+	cr_expect_eq(seen.since_ns, 0, "the end of the group does it");
+	ncclGroupEnd();
+	cr_expect_eq(splits(), 4);
+}
+
 Test(awaited, what_runs_on_a_communicator_ends_when_it_is_revoked)
 {
 	void *child;
@@ -216,6 +255,22 @@ Test(awaited, a_communicator_that_ends_is_shown_until_the_call_returns)
 	played_nccl.end = see_end;
 	ncclCommDestroy(world);
 	expect_seen(RW_INIT_CALL_DESTROY, RANKS, OWN);
+}
+
+Test(awaited, one_sided_calls_are_counted_by_communicator)
+{
+	void *other;
+
+	begin(6);
+	ncclCommInitRank(&other, RANKS, (struct nccl_unique_id){ .bytes = { 4 } }, OWN);
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	ncclSignal(0, 0, 0, 0, other, NULL);
+	played_nccl.result = REFUSED;
+	ncclSignal(0, 0, 0, 0, world, NULL);
+	cr_expect_eq(recording_get()->box.communicators[0].one_sided, 2);
+	cr_expect_eq(recording_get()->box.communicators[1].one_sided, 1);
+	cr_expect_eq(recording_get()->box.header->untracked[RW_UNTRACKED_ONE_SIDED], 3);
 }
 
 static int ask(void *comm, int state)
@@ -251,6 +306,12 @@ Test(awaited, what_does_not_block_lasts_until_nccl_answers_that_it_is_done)
 	ask(world, REFUSED);
 	cr_expect_eq(shown()->since_ns, 0, "it has failed");
 	cr_expect_eq(splits(), 2);
+
+	ncclCommResume(world);
+	cr_expect_eq(shown()->since_ns, 1000);
+	ask(world, NCCL_SUCCESS);
+	cr_expect_eq(shown()->since_ns, 0);
+	cr_expect_eq(splits(), 3);
 }
 
 Test(awaited, what_does_not_block_lasts_until_nccl_reports_the_communicator)

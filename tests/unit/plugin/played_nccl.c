@@ -154,6 +154,25 @@ int ncclCommRevoke(void *comm, int flags)
 	return played_nccl.result;
 }
 
+int ncclSignal(int peer, int signal, int ctx, unsigned int flags, void *comm, void *stream)
+{
+	(void)peer, (void)signal, (void)ctx, (void)flags, (void)comm, (void)stream;
+	return played_nccl.result;
+}
+
+int ncclCommSuspend(void *comm, int flags)
+{
+	(void)comm, (void)flags;
+	if (played_nccl.inside)
+		played_nccl.inside();
+	return played_nccl.result;
+}
+
+int ncclCommResume(void *comm)
+{
+	return ncclCommSuspend(comm, 0);
+}
+
 static int end(void *comm)
 {
 	if (played_nccl.end)

@@ -324,7 +324,9 @@ static void count_others(const struct replay *replay, const struct replay_machin
 	const struct replay_process **firsts = calloc(machine->count + 1, sizeof(const struct replay_process *));
 	size_t boots = firsts ? replay_boots(replay, machine->first, machine->count, firsts) : 1;
 
-	snprintf(text, room, boots > 1 ? " and %zu more" : "", boots - 1);
+	*text = '\0';
+	if (boots > 1)
+		snprintf(text, room, " and %zu more", boots - 1);
 	free(firsts);
 }
 

@@ -487,10 +487,32 @@ void account_note(struct account *account, struct instance *instance)
 	    (struct account_entry){ .instance = instance, .serial = instance->serial };
 }
 
-/* When the last one came; of one that was not judged, when it was called. */
+/* The last of those that are seen has ended it; 0: not known. */
+static uint64_t ended_at(const struct instance *instance)
+{
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
+		const struct operation *operation = timed_operation(instance, i);
+		if (operation && operation->done_ns > last_ns)
+			last_ns = operation->done_ns;
+	}
+	return last_ns;
+}
+
+/* When the last one came: where not all are seen, that was shortly before it ended, and not when those came that are
+ * seen. Of one that was not judged, when it was called. */
 static uint64_t time_of(const struct account_entry *entry)
 {
-	return entry->instance->start_ns ? entry->instance->start_ns : entry->instance->created_ns;
+	const struct instance *instance = entry->instance;
+
+	if (!instance->start_ns)
+		return instance->created_ns;
+	if (!instance_keeps_all(instance) || !job_unseen(instance->communicator))
+		return instance->start_ns;
+	/* Both times are seen by polling: what is near either is not told apart. */
+	uint64_t ended_ns = ended_at(instance), near_ns = 2 * LATENESS_NOISE_NS;
+	return ended_ns > instance->start_ns + near_ns ? ended_ns - near_ns : instance->start_ns;
 }
 
 static int by_time(const void *left, const void *right)

@@ -79,8 +79,8 @@ static const char *special(const struct cause *cause, const struct process *proc
 	if (cause->class_ == RW_CAUSE_LOCK && !cause->hop_count)
 		return "find out what should wake this thread (py-spy dump --pid PID, gdb -p PID)";
 	if (cause->fork_lock)
-		return "start its child processes by spawn or forkserver (multiprocessing_context of a DataLoader), "
-		       "not by fork: a thread that holds a lock is not copied with it";
+		return "start its child processes by spawn or forkserver (multiprocessing_context of a DataLoader): "
+		       "by fork a lock is copied without its holder";
 	if (cause->class_ == RW_CAUSE_SOCKET && cause->by_process)
 		return "find out what that process does; give the data loader more workers or a larger prefetch_factor";
 	return NULL;

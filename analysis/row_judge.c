@@ -16,7 +16,7 @@ enum {
 struct stages {
 	uint64_t *values;       /* room for two of each rank */
 	uint32_t *numbers;      /* of those that were judged, … */
-	double *own_ms, *times; /* … their work, and room for as many */
+	double *own_ms, *times; /* … their work, and room for one of each rank */
 	uint32_t count;
 };
 
@@ -60,12 +60,19 @@ static bool is_whole(const struct row_entry *entry)
 	return (double)entry->unseen_ns <= ROW_JUDGE_UNSEEN * (double)sum_ns;
 }
 
+/* A row that is not known of a rank says nothing of how many it makes. */
 static void count_operations(struct row_judge *judge, const struct row_entry *entries, uint32_t count)
 {
-	for (uint32_t i = 0; i < judge->count; i++)
-		judge->ranks[i].operations *= ROW_JUDGE_KEEPS;
-	for (uint32_t i = 0; i < count; i++)
-		judge->ranks[entries[i].rank].operations += entries[i].operations;
+	for (uint32_t i = 0; i < count; i++) {
+		struct row_judge_rank *rank = &judge->ranks[entries[i].rank];
+		rank->operations = rank->operations * ROW_JUDGE_KEEPS + entries[i].operations;
+		rank->rows = rank->rows * ROW_JUDGE_KEEPS + 1;
+	}
+}
+
+static double operations_in_row(const struct row_judge *judge, const struct row_entry *entry)
+{
+	return judge->ranks[entry->rank].operations / judge->ranks[entry->rank].rows;
 }
 
 /* Whose account is whole, to the front; how many. */
@@ -85,17 +92,17 @@ static uint32_t keep_whole(struct row_entry *entries, uint32_t count)
 
 /* Who makes as many operations as most of the group, to the front; how many. Of a single row some may count in the next
  * one. */
-static uint32_t keep_alike(const struct row_judge *judge, struct row_entry *entries, uint32_t count, uint64_t *values)
+static uint32_t keep_alike(const struct row_judge *judge, struct row_entry *entries, uint32_t count, double *values)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		values[i] = (uint64_t)judge->ranks[entries[i].rank].operations;
-	sort_u64(values, count);
-	double usual = (double)values[count / 2];
+		values[i] = operations_in_row(judge, &entries[i]);
+	sort_doubles(values, count);
+	double usual = values[count / 2];
 	for (uint32_t i = 0; i < count; i++) {
 		struct row_entry entry = entries[i];
-		if (fabs(judge->ranks[entry.rank].operations - usual) * ROW_JUDGE_UNLIKE > usual)
+		if (fabs(operations_in_row(judge, &entry) - usual) * ROW_JUDGE_UNLIKE > usual)
 			continue;
 		entries[i] = entries[kept];
 		entries[kept++] = entry;
@@ -114,11 +121,11 @@ static double median_but(const uint64_t *sorted, uint32_t count, uint64_t own)
 	return ((double)sorted[low < at ? low : low + 1] + (double)sorted[high < at ? high : high + 1]) / 2;
 }
 
-static void judge_group(struct row_judge *judge, struct row_entry *entries, uint32_t count, uint64_t *values)
+static void judge_group(struct row_judge *judge, struct row_entry *entries, uint32_t count, const struct stages *stages)
 {
-	uint64_t *inside = values + count;
+	uint64_t *values = stages->values, *inside = values + count;
 
-	count = keep_alike(judge, entries, count, values);
+	count = keep_alike(judge, entries, count, stages->times);
 	for (uint32_t i = 0; i < count; i++) {
 		entries[i].judged = true;
 		values[i] = entries[i].own_ns;
@@ -237,30 +244,32 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	entry->begins = !before && rank->decided_ns;
 }
 
-static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count, uint64_t *values)
+static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count,
+			 const struct stages *stages)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && entries[end].group == entries[first].group;)
 			end++;
-		judge_group(judge, &entries[first], end - first, values);
+		judge_group(judge, &entries[first], end - first, stages);
 	}
 }
 
-static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, bool pipelined)
+static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      bool pipelined)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
 		for (end = first + 1; end < count && entries[end].stage == entries[first].stage;)
 			end++;
 		stages->numbers[stages->count] = entries[first].stage;
 		stages->own_ms[stages->count++] = median_of_row(&entries[first], end - first, stages->values);
-		judge_groups(judge, &entries[first], end - first, stages->values);
+		judge_groups(judge, &entries[first], end - first, stages);
 	}
 	if (pipelined)
 		judge_stages(judge, stages);
 }
 
-static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count, double row_ms,
-		      bool pipelined)
+static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      double row_ms, bool pipelined)
 {
 	late_series_begin(&judge->late);
 	late_series_begin(&judge->stages_late);

@@ -103,6 +103,13 @@ static void name_groups(const struct rows *rows, uint32_t *groups, uint32_t *fir
 	}
 }
 
+/* What makes a whole host late makes its ranks late together. */
+static void note_hosts(struct rows *rows, const struct row_entry *entries, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && rows->job->host_count > 1; i++)
+		late_series_place(&rows->judge.late, entries[i].rank, rows->job->ranks[entries[i].rank].process->host + 1);
+}
+
 static void judge(struct rows *rows, uint64_t number)
 {
 	uint32_t room = rows->rank_count + rows->job->rank_count + 1;
@@ -112,6 +119,7 @@ static void judge(struct rows *rows, uint64_t number)
 	if (groups && firsts && entries && !alike_find(rows->job, false, groups)) {
 		name_groups(rows, groups, firsts);
 		uint32_t count = collect(rows, number, groups, entries);
+		note_hosts(rows, entries, count);
 		row_judge(&rows->judge, entries, count, row_ms(rows), rows->job->pipelined);
 		for (uint32_t i = 0; i < count; i++)
 			if (entries[i].judged)

@@ -26,6 +26,7 @@ enum {
 	SUMS_LEFT = 6,        /* windows that the tests of steps have for what single operations show */
 	SUMS_STEADY = 8,      /* times as much as it changes by from one to the next: then it is no noise that lasts */
 	SUMS_COSTS_LESS = 4,  /* times as much as it costs a rank works longer: it is not told where no cause is seen */
+	SUMS_MOST = 4,        /* of a host that is late as a whole all ranks but one in so many are named by themselves */
 	SUMS_FAIR = 3,        /* times as much it must work longer as it saw operations end at another time than others did */
 	SUMS_EVEN_PART = 6,   /* windows of a part (analysis/evenly.h), … */
 	SUMS_EVEN_STEPS = 64, /* … or more, so that all parts together hold so many steps, … */

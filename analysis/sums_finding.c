@@ -102,8 +102,10 @@ static bool is_spread(const struct analysis *analysis, const struct recent *rece
  * of a late host is of the same host, and says nothing. */
 static uint64_t cost_ns(const struct recent *recent, uint32_t ranks)
 {
-	if (recent->by_rows)
-		return recent->before_ns && recent->grown_ns < recent->beyond_ns ? recent->grown_ns : recent->beyond_ns;
+	if (recent->by_rows) {
+		uint64_t lost_ns = ranks > 1 ? recent->late_ns : recent->beyond_ns;
+		return recent->before_ns && recent->grown_ns < lost_ns ? recent->grown_ns : lost_ns;
+	}
 	bool shown = ranks == 1 && recent->met_ns * 2 >= recent->late_ns;
 
 	return shown && recent->held_ns < recent->late_ns ? recent->held_ns : recent->late_ns;
@@ -228,8 +230,9 @@ static bool knows_steps(const struct analysis *analysis)
 	return clock != JOB_NONE && analysis->job.processes[clock]->steps.trust == STEPS_CERTAIN;
 }
 
+/* Of these ranks, one of which is `rank`. */
 static struct record *make_record(const struct analysis *analysis, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
-				  const struct recent *recent)
+				  uint32_t rank, const struct recent *recent)
 {
 	const struct sums *sums = &analysis->sums;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
@@ -244,7 +247,7 @@ static struct record *make_record(const struct analysis *analysis, enum rw_scope
 	finding->severity = RW_WARNING;
 	finding->confidence = RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_GPU;
-	finding->first_seen_ns = sums->watched.suspects[ranks[0]].decided_ns;
+	finding->first_seen_ns = sums->watched.suspects[rank].decided_ns;
 	finding->late.present = true;
 	finding->late.spread_out = is_spread(analysis, recent);
 	finding->late.kind = kind_of(recent);
@@ -252,8 +255,8 @@ static struct record *make_record(const struct analysis *analysis, enum rw_scope
 	finding->late.longer_share = (double)recent->late_ns / all_ns;
 	finding->late.lost_share = (double)cost_ns(recent, count) / all_ns;
 	/* In a pipeline what repeats may be its passes, and stages may be a step or two apart. */
-	if (sums->ranks[ranks[0]].by_rows && knows_steps(analysis) && !analysis->job.pipelined)
-		finding->late.since_step = (int64_t)rows_step(&analysis->rows, analysis->rows.ranks[ranks[0]].since_row);
+	if (sums->ranks[rank].by_rows && knows_steps(analysis) && !analysis->job.pipelined)
+		finding->late.since_step = (int64_t)rows_step(&analysis->rows, analysis->rows.ranks[rank].since_row);
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks, count, finding->late.kind, recent);
@@ -285,11 +288,29 @@ static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uin
 	return count;
 }
 
-/* The whole stage of a pipeline; or the whole host, where all its ranks work longer and another host is seen. */
+/* Not sure of by itself, but half as late as one of its host that is: what one of them did before does not make the others' lateness
+ * another story. */
+static bool is_late_beside(const struct analysis *analysis, uint32_t rank, uint32_t named)
+{
+	return analysis->sums.ranks[named].by_rows &&
+	       2 * rows_late_ns(&analysis->rows, rank, SUMS_TOLD) >= rows_late_ns(&analysis->rows, named, SUMS_TOLD);
+}
+
+/* The first of them that is named: the finding is made for it. */
+static bool is_first(const struct sums *sums, const uint32_t *ranks, uint32_t count, uint32_t rank)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (is_named(sums, ranks[i]))
+			return ranks[i] == rank;
+	return false;
+}
+
+/* The whole stage of a pipeline; or the whole host, where most of its ranks work longer for certain, the others nearly as long, and another
+ * host is seen. */
 static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks, enum rw_scope *scope)
 {
 	const struct job *job = &analysis->job;
-	uint32_t host = job->ranks[rank].process->host, count = 0;
+	uint32_t host = job->ranks[rank].process->host, count = 0, named = 0;
 	bool all = job->host_count > 1;
 
 	*scope = RW_SCOPE_STAGE;
@@ -300,10 +321,11 @@ static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uin
 	for (uint32_t i = 0; i < job->rank_count && all; i++) {
 		if (job->ranks[i].process->host != host)
 			continue;
-		all = is_named(&analysis->sums, i);
+		named += is_named(&analysis->sums, i);
+		all = is_named(&analysis->sums, i) || is_late_beside(analysis, i, rank);
 		ranks[count++] = i;
 	}
-	if (all && count > 1)
+	if (all && count > 1 && named * SUMS_MOST >= count * (SUMS_MOST - 1))
 		return count;
 	*scope = RW_SCOPE_RANK;
 	ranks[0] = rank;
@@ -374,9 +396,9 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		look_back(&analysis->sums, rank, &recent);
 	if (!analysis->sums.ranks[rank].told && desync_of_rank(analysis, rank, now_ns))
 		return;
-	if (!recent.count || !is_fair(&recent) || (count > 1 && ranks[0] != rank) || is_left_to_steps(analysis, rank, &recent))
+	if (!recent.count || !is_fair(&recent) || !is_first(&analysis->sums, ranks, count, rank) || is_left_to_steps(analysis, rank, &recent))
 		return;
-	struct record *record = make_record(analysis, scope, ranks, count, &recent);
+	struct record *record = make_record(analysis, scope, ranks, count, rank, &recent);
 	if (!record)
 		return;
 	if (!analysis->sums.ranks[rank].told && (!is_worth_telling(record) || costs_too_little(record, &recent))) {

@@ -4,12 +4,15 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include <rankwatch/blackbox.h>
+
 #define FILE_CALL(name) { SYS_##name, #name, RW_CAUSE_IO, .by_file = true }
 #define DISK_CALL(name) { SYS_##name, #name, RW_CAUSE_IO }
 #define SOCKET_CALL(name) { SYS_##name, #name, RW_CAUSE_SOCKET, .by_waker = true }
 #define MEMORY_CALL(name) { SYS_##name, #name, RW_CAUSE_MEMORY }
 #define SLEEP_CALL(name) { SYS_##name, #name, RW_CAUSE_SLEEP }
 #define PROCESS_CALL(name) { SYS_##name, #name, RW_CAUSE_PROCESS, .by_waker = true }
+#define ELSEWHERE(number, name, class_, waker) { RW_SYSTEM_CALL_ELSEWHERE + number, #name, RW_CAUSE_##class_, .by_waker = waker }
 #define OTHER_CALL(name) { SYS_##name, #name, RW_CAUSE_UNKNOWN }
 
 static const struct system_call calls[] = {
@@ -22,6 +25,9 @@ static const struct system_call calls[] = {
 	DISK_CALL(io_uring_enter), DISK_CALL(msync), DISK_CALL(fadvise64), DISK_CALL(statfs), DISK_CALL(lseek),
 #ifdef SYS_open
 	DISK_CALL(open), DISK_CALL(unlink), DISK_CALL(rename), DISK_CALL(mkdir), DISK_CALL(stat), DISK_CALL(lstat),
+#else /* in boxes of x86-64 */
+	ELSEWHERE(2, open, IO, false), ELSEWHERE(87, unlink, IO, false), ELSEWHERE(82, rename, IO, false), ELSEWHERE(83, mkdir, IO, false),
+	ELSEWHERE(4, stat, IO, false), ELSEWHERE(6, lstat, IO, false),
 #endif
 	{ SYS_futex, "futex", RW_CAUSE_LOCK, .by_waker = true },
 	{ SYS_flock, "flock", RW_CAUSE_LOCK },
@@ -34,6 +40,8 @@ static const struct system_call calls[] = {
 #endif
 #ifdef SYS_poll
 	SOCKET_CALL(poll), SOCKET_CALL(select), SOCKET_CALL(epoll_wait),
+#else
+	ELSEWHERE(7, poll, SOCKET, true), ELSEWHERE(23, select, SOCKET, true), ELSEWHERE(232, epoll_wait, SOCKET, true),
 #endif
 	MEMORY_CALL(mmap), MEMORY_CALL(munmap), MEMORY_CALL(mremap), MEMORY_CALL(madvise), MEMORY_CALL(mprotect),
 	MEMORY_CALL(brk), MEMORY_CALL(mlock), MEMORY_CALL(move_pages),
@@ -41,6 +49,8 @@ static const struct system_call calls[] = {
 	OTHER_CALL(rt_sigsuspend), OTHER_CALL(rt_sigtimedwait), OTHER_CALL(sched_yield), OTHER_CALL(restart_syscall),
 #ifdef SYS_pause
 	OTHER_CALL(pause),
+#else
+	ELSEWHERE(34, pause, UNKNOWN, false),
 #endif
 };
 

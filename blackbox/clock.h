@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the times of a box to the clock of another host. A box's times are CLOCK_MONOTONIC of the host that recorded it;
- * boxes of several hosts can be judged together once their readers have such clocks (console/common_clock.h finds them).
- * Pure functions. 0 ("not yet") stays 0, and so does what no clock shows.
+ * Brings the times of a box to the clock of another host. A box's times are CLOCK_MONOTONIC of the host that recorded
+ * it; boxes of several hosts can be judged together once their readers have such clocks (console/common_clock.h finds
+ * them). Pure functions. 0 ("not yet") stays 0, and so does what no clock shows.
  */
 #ifndef BLACKBOX_CLOCK_H
 #define BLACKBOX_CLOCK_H
@@ -14,9 +14,10 @@
 
 /* Zeroed: times stay as they are. */
 struct box_clock {
-	int64_t ahead_ns; /* the other clock less this one, at from_ns of this one; not 0 in a clock that changes anything */
+	int64_t ahead_ns; /* the other clock less this one, at from_ns of this one; not 0 in a clock that changes
+			     anything */
 	uint64_t from_ns;
-	double drift;     /* what the other one gains in a ns of this one: a few parts per million */
+	double drift; /* what the other one gains in a ns of this one: a few parts per million */
 };
 
 uint64_t box_clock_time(const struct box_clock *clock, uint64_t ns);

@@ -77,6 +77,36 @@ static int content_size(const struct box_reader *reader, uint64_t *size)
 	return 0;
 }
 
+/* Neither counts more than what was read last, nor is there another call that makes a communicator. */
+static bool header_goes_on(const struct rw_box_header *before, const struct rw_box_header *now)
+{
+	return before->comms_used == now->comms_used && before->anchors_written == now->anchors_written &&
+	       !memcmp(&before->init, &now->init, sizeof(now->init));
+}
+
+/*
+ * A copy made by the kernel has no order in itself: on Arm a counter in it may be newer than what it counts, also where that lies
+ * behind it. So where something has changed the header is read again: what the counters of the first look count is in the second,
+ * and a struct rw_init that is the same in both is whole. Where it is not, the last one still counts, until the next look.
+ */
+static int read_header(const struct box_reader *reader, struct rw_box_header *header)
+{
+	struct rw_box_header first;
+	int err = read_all(reader, &first, sizeof(first), 0);
+
+	*header = first;
+	if (err || reader->packed || header_goes_on(&reader->header, &first))
+		return err;
+	/* Pairs with the releases of comms_used, anchors_written and init.since_ns, and with the fence after since_ns = 0. */
+	atomic_thread_fence(memory_order_acquire);
+	err = read_all(reader, header, sizeof(*header), 0);
+	header->comms_used = first.comms_used;
+	header->anchors_written = first.anchors_written;
+	if (memcmp(&header->init, &first.init, sizeof(first.init)))
+		header->init = reader->header.init;
+	return err;
+}
+
 static int check_content(struct box_reader *reader, const char *name, char *why)
 {
 	uint64_t size;
@@ -88,12 +118,12 @@ static int check_content(struct box_reader *reader, const char *name, char *why)
 		return box_refuse(why, -EINVAL, "%.80s: not a black box: only %llu bytes", name,
 				  (unsigned long long)size);
 
-	char buffer[sizeof(reader->header)];
-	int err = read_all(reader, buffer, sizeof(buffer), 0);
+	struct rw_box_header header;
+	int err = read_header(reader, &header);
 
 	if (err)
 		return box_refuse(why, err, "%.80s: cannot be read: %s", name, strerror(-err));
-	memcpy(&reader->header, buffer, sizeof(buffer));
+	reader->header = header;
 	return box_header_check(&reader->header, size, name, why);
 }
 
@@ -153,7 +183,7 @@ int box_reader_refresh(struct box_reader *reader)
 {
 	struct rw_box_header header;
 	uint64_t size;
-	int err = read_all(reader, &header, sizeof(header), 0);
+	int err = read_header(reader, &header);
 
 	if (err)
 		return err;
@@ -267,13 +297,34 @@ int box_reader_communicators_again(const struct box_reader *reader, uint32_t fir
 	return changed;
 }
 
+/*
+ * signal_since_ns is written before signal_waits counts its wait, but one copy may have the new count and the time of an earlier
+ * wait, which would say that the GPU has waited since long ago. So the time of a wait comes from a second look.
+ */
+static int look_again_for_signals(const struct box_reader *reader, uint64_t offset, struct rw_gpu_progress *progress)
+{
+	struct rw_gpu_progress again;
+
+	if (progress->signal_waits <= progress->signalled)
+		return 0;
+	/* Pairs with the release of signal_waits (plugin/operations/signals.c). */
+	atomic_thread_fence(memory_order_acquire);
+	int err = read_all(reader, &again, sizeof(again), offset);
+
+	progress->signalled = again.signalled;
+	progress->signal_since_ns = again.signal_since_ns;
+	return err;
+}
+
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress)
 {
 	int count = clamp_room(first, room, reader->header.comm_slots);
-	int err = read_all(reader, progress, (size_t)count * sizeof(*progress),
-			   reader->header.gpu_offset + first * sizeof(*progress));
+	uint64_t offset = reader->header.gpu_offset + first * sizeof(*progress);
+	int err = read_all(reader, progress, (size_t)count * sizeof(*progress), offset);
 
+	for (int i = 0; !err && i < count; i++)
+		err = look_again_for_signals(reader, offset + (uint64_t)i * sizeof(*progress), &progress[i]);
 	box_clock_progress(&reader->clock, progress, err ? 0 : (size_t)count);
 	return err ? err : count;
 }
@@ -283,12 +334,40 @@ bool box_has_waits(const struct rw_box_header *header)
 	return header->optional_features & RW_BOX_NETWORK;
 }
 
+static bool same_channel(const struct rw_wait *before, const struct rw_wait *after)
+{
+	return before->key == after->key && before->first_ns == after->first_ns;
+}
+
+/* As with communicators, an entry can get another channel under our eyes: first_ns becomes 0 first, and key is stored last. */
+static int copy_waits(const struct box_reader *reader, uint64_t offset, struct rw_wait *waits, int count)
+{
+	struct rw_wait before[LOOK], after[LOOK];
+	size_t size = (size_t)count * sizeof(*waits);
+	int err = read_all(reader, before, size, offset);
+
+	/* Pairs with the release of key: sums of the last channel are not seen any more. */
+	atomic_thread_fence(memory_order_acquire);
+	if (!err)
+		err = read_all(reader, waits, size, offset);
+	/* Pairs with the release fence after first_ns = 0: with a sum that was cleared in the copy, this look sees it. */
+	atomic_thread_fence(memory_order_acquire);
+	if (!err)
+		err = read_all(reader, after, size, offset);
+	for (int i = 0; !err && i < count; i++)
+		if (!same_channel(&before[i], &waits[i]) || !same_channel(&waits[i], &after[i]))
+			waits[i].key = 0;
+	return err;
+}
+
 int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits)
 {
-	int count = box_has_waits(&reader->header) ? clamp_room(first, room, reader->header.wait_slots) : 0;
-	int err = read_all(reader, waits, (size_t)count * sizeof(*waits),
-			   reader->header.waits_offset + first * sizeof(*waits));
+	int count = box_has_waits(&reader->header) ? clamp_room(first, room, reader->header.wait_slots) : 0, err = 0;
+	uint64_t offset = reader->header.waits_offset + first * sizeof(*waits);
 
+	for (int done = 0; !err && done < count; done += LOOK)
+		err = copy_waits(reader, offset + (uint64_t)done * sizeof(*waits), waits + done,
+				 count - done < LOOK ? count - done : LOOK);
 	box_clock_waits(&reader->clock, waits, err ? 0 : (size_t)count);
 	return err ? err : count;
 }

@@ -76,8 +76,9 @@ int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_
 /* Copies `size` bytes at this offset of the file, unchecked. Returns 0; -EIO: the file ends before; or another -errno. */
 int box_reader_bytes(const struct box_reader *reader, void *buffer, size_t size, uint64_t offset);
 
-/* Network waits: whether the box has that table; and a copy of its entries [first, first + room), where each word is
- * consistent only in itself. Returns how many entries were copied (0 without a table), or -errno. */
+/* Network waits: whether the box has that table; and a copy of its entries [first, first + room), where each sum is
+ * consistent only in itself. An entry that is getting another channel has key 0. Returns how many entries were copied (0 without a
+ * table), or -errno. */
 bool box_has_waits(const struct rw_box_header *header);
 int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits);
 

@@ -137,6 +137,7 @@ static void fill_identity(struct rw_box_header *header, const struct box_request
 	process_boot_id(header->boot_id);
 	header->pid = (uint32_t)getpid();
 	header->uid = geteuid();
+	header->machine = RW_MACHINE_OWN;
 	header->pid_namespace = process_pid_namespace();
 	header->start_time_ticks = process_start_time(getpid());
 	header->created_ns = clock_ns(CLOCK_MONOTONIC);

@@ -50,6 +50,7 @@ struct job_collector {
 	struct judges judges;
 	struct held held;
 	bool stands_by; /* that was said */
+	char complaint[JUDGES_WHY]; /* about a judge's sign of life */
 	struct answers answers;
 	uint64_t idle_ns;     /* since when all have left; 0: not so */
 	uint64_t ticked_ns;   /* 0: not yet */
@@ -119,12 +120,18 @@ static void on_request(void *argument, struct socket_client *client, const struc
 /* A mail_judge. */
 static int on_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why)
 {
-	static char complaint[JUDGES_WHY];
 	struct job_collector *collector = argument;
-	int err = judges_hear(&collector->judges, name, life, now_ns, complaint);
 
-	*why = complaint;
-	return err;
+	*why = collector->complaint;
+	return judges_hear(&collector->judges, name, life, now_ns, collector->complaint);
+}
+
+/* An echoes_is_member. */
+static bool is_member(void *argument, const char *host, uint64_t comm)
+{
+	const struct job_collector *collector = argument;
+
+	return job_half_is_member(collector->half, host, comm);
 }
 
 /* A merged_emit. */
@@ -212,7 +219,8 @@ static void note_deafness(struct job_collector *collector, uint64_t now_ns)
 
 	link_see(collector->link, &state);
 	if (held_up && !collector->options->quiet)
-		foreign_line(stderr, "%s: did not run for %.0f s: that a host was not heard meanwhile counts for nothing", who,
+		foreign_line(stderr,
+			     "%s: did not run for %.0f s: that a host was not heard meanwhile counts for nothing", who,
 			     (double)(now_ns - collector->ticked_ns) / 1e9);
 	if (held_up || !state.connected || state.connections != collector->connections) {
 		job_half_deaf(collector->half, now_ns);
@@ -226,8 +234,12 @@ static void note_deafness(struct job_collector *collector, uint64_t now_ns)
 static void say_life(struct job_collector *collector, bool last, uint64_t now_ns)
 {
 	struct judges *judges = &collector->judges;
-	char *line = judges_life(judges, held_open(&collector->held, JUDGES_OPEN), last, now_ns), subject[SUBJECT_SIZE];
+	char subject[SUBJECT_SIZE];
 	struct link_state state;
+
+	if (!last && now_ns < judges->next_life_ns)
+		return;
+	char *line = judges_life(judges, held_open(&collector->held, JUDGES_OPEN), last, now_ns);
 
 	link_see(collector->link, &state);
 	subject_write(subject, SUBJECT_JUDGES, collector->identity.job, judges->name);
@@ -244,7 +256,9 @@ static void take_turns(struct job_collector *collector, uint64_t now_ns)
 	const struct judge *before = judges_before(judges, now_ns);
 
 	if (before && !collector->stands_by)
-		foreign_line(stderr, "%s: another judge of this job is active, %s: this one stands by, and tells what it finds when that one is not heard for %d s",
+		foreign_line(stderr,
+			     "%s: another judge of this job is active, %s: this one stands by, and tells what it finds "
+			     "when that one is not heard for %d s",
 			     who, before->name, JUDGES_SILENT_MS / 1000);
 	else if (changed && judges->active && collector->stands_by)
 		foreign_line(stderr, "%s: no other judge of this job is heard any more: this one is active now", who);
@@ -326,10 +340,12 @@ static int open_all(struct job_collector *collector)
 		.judge = on_judge,
 		.argument = collector,
 		.merged = { .emit = on_change, .argument = collector },
+		.echoes = { .is_member = is_member, .argument = collector },
 	};
 	collector->held = (struct held){ .emit = on_told, .is_told = is_told, .argument = collector, .holds = true };
 	collector->judges.started_ms = clock_realtime_ns() / 1000000;
-	snprintf(collector->judges.name, sizeof(collector->judges.name), "%.48s" JUDGES_MARK "%d", collector->identity.host, (int)getpid());
+	snprintf(collector->judges.name, sizeof(collector->judges.name), "%.48s" JUDGES_MARK "%d",
+		 collector->identity.host, (int)getpid());
 	collector->half = job_half_new(collector->identity.job, on_finding, collector);
 	if (collector->half)
 		job_half_keep_course(collector->half);

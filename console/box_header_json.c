@@ -119,6 +119,7 @@ static const struct record_field header_fields[] = {
 	HEADER(history_limited, U32),
 	HEADER(mask_missing, HEX),
 	HEADER(mask_ns, U64),
+	HEADER(machine, U32),
 };
 
 json_t *box_json_header(const struct rw_box_header *header)

@@ -7,16 +7,21 @@
 #include <string.h>
 
 enum {
-	RUN = 64,          /* slots that are read at a time */
-	KEPT = 8192,       /* ends that are kept of a box, about */
-	MATCHES = 3,       /* ends in common, at least */
+	RUN = 64,           /* slots that are read at a time */
+	KEPT = 8192,        /* ends that are kept of a box, about */
+	MATCHES = 5,        /* ends in common, at least */
 	MATCHES_DRIFT = 64, /* and for a drift to be seen */
-	DRIFT_PARTS = 4,   /* the first and the last of so many parts of the time show the drift */
+	DRIFT_PARTS = 4,    /* the first and the last of so many parts of the time show the drift */
 };
-#define LASTS_NS     UINT64_C(1000000000000000) /* no operation lasts for more than some days */
-#define SPREAD_NS    10000000.0     /* half of the ends lie within that of where they should, or these are not the same operations */
-#define DRIFT_NS     60000000000.0  /* time over which a drift shows, at least */
-#define DRIFT_MOST   1e-3
+/* No operation lasts for more than some days. */
+#define LASTS_NS UINT64_C(1000000000000000)
+/* Half of the ends lie within that of where they should, or these are not the same operations. */
+#define SPREAD_NS 10000000.0
+/* How sure the clock must be, by the spread of the ends and their number. */
+#define SURE_NS 2000000.0
+/* Time over which a drift shows, at least, and how large it can be. */
+#define DRIFT_NS   60000000000.0
+#define DRIFT_MOST 1e-3
 
 /* An operation ended. */
 struct end {
@@ -52,11 +57,13 @@ static uint64_t mix(uint64_t value)
 
 static bool ends_for_all_at_once(const struct rw_operation *operation)
 {
-	const uint32_t known = RW_KNOWN_API | RW_KNOWN_DONE, apart = RW_FLAG_CAPTURED | RW_FLAG_UNANNOUNCED | RW_FLAG_ABORTED;
+	const uint32_t known = RW_KNOWN_API | RW_KNOWN_DONE,
+		       apart = RW_FLAG_CAPTURED | RW_FLAG_UNANNOUNCED | RW_FLAG_ABORTED;
 
 	if ((operation->known & known) != known || operation->flags & apart || !operation->count)
 		return false;
-	if (operation->done_seen_ns < operation->api_ns || operation->done_seen_ns - operation->api_ns > LASTS_NS) /* damage */
+	if (operation->done_seen_ns < operation->api_ns ||
+	    operation->done_seen_ns - operation->api_ns > LASTS_NS) /* damage */
 		return false;
 	switch (operation->function) {
 	case RW_FUNCTION_ALL_GATHER:
@@ -70,11 +77,13 @@ static bool ends_for_all_at_once(const struct rw_operation *operation)
 }
 
 /* 0: it shows nothing. The same on all ranks. */
-static uint64_t key_of(const struct rw_operation *operation, const struct rw_communicator *communicators, uint32_t count)
+static uint64_t key_of(const struct rw_operation *operation, const struct rw_communicator *communicators,
+		       uint32_t count)
 {
 	const struct rw_communicator *communicator = operation->comm < count ? &communicators[operation->comm] : NULL;
 
-	if (!ends_for_all_at_once(operation) || !communicator || !box_is_of(operation, communicator) || communicator->nranks == 1)
+	if (!ends_for_all_at_once(operation) || !communicator || !box_is_of(operation, communicator) ||
+	    communicator->nranks == 1)
 		return 0;
 	return mix(mix(communicator->id) ^ mix(operation->sequence * RW_FUNCTION_COUNT + operation->function)) | 1;
 }
@@ -94,8 +103,8 @@ static int add_end(struct ends *ends, uint64_t key, uint64_t ns)
 	return 0;
 }
 
-/* Of all operations those whose key is such a multiple: the same on all machines. A box that cannot be read to its end says so to who
- * replays it. */
+/* Of all operations those whose key is such a multiple: the same on all machines. A box that cannot be read to its end
+ * says so to who replays it. */
 static int add_box(struct ends *ends, const struct box_reader *reader, uint64_t one_in)
 {
 	struct rw_communicator *communicators = NULL;
@@ -106,7 +115,8 @@ static int add_box(struct ends *ends, const struct box_reader *reader, uint64_t 
 	int err = box_communicators(reader, &communicators, &count), got = err ? 0 : 1;
 
 	for (; err != -ENOMEM && got > 0 && next < head; next += (uint64_t)got) {
-		got = box_reader_operations(reader, next, head - next < RUN ? (uint32_t)(head - next) : RUN, slots, states);
+		got = box_reader_operations(reader, next, head - next < RUN ? (uint32_t)(head - next) : RUN, slots,
+					    states);
 		for (int i = 0; i < got && err != -ENOMEM; i++) {
 			uint64_t key = states[i] == BOX_SLOT_OK ? key_of(&slots[i], communicators, count) : 0;
 
@@ -214,7 +224,8 @@ static bool fit(struct box_clock *clock, struct match *matches, size_t count)
 	clock->ahead_ns = llround(median_ns);
 	if (!clock->ahead_ns)
 		clock->ahead_ns = 1; /* 0 would leave the drift out */
-	return spread(matches, count, median_ns) < SPREAD_NS;
+	double spread_ns = spread(matches, count, median_ns);
+	return spread_ns < SPREAD_NS && spread_ns < SURE_NS * sqrt((double)count);
 }
 
 /* Operations whose end both saw. Returns how many. */
@@ -233,7 +244,8 @@ static size_t match_ends(const struct ends *here, const struct ends *there, stru
 	return count;
 }
 
-/* What the boot saw end becomes known on the common clock, and so do operations that only it and others took part in. */
+/* What the boot saw end becomes known on the common clock, and so do operations that only it and others took part in.
+ */
 static int join(struct ends *common, const struct boot *boot)
 {
 	int err = 0;
@@ -259,7 +271,8 @@ static int gather(struct boot *boots, size_t count, struct ends *common, struct 
 	while (more && !err) {
 		more = false;
 		for (size_t i = 0; i < count && !err; i++) {
-			if (boots[i].grouped || !fit(&boots[i].clock, matches, match_ends(&boots[i].ends, common, matches)))
+			if (boots[i].grouped ||
+			    !fit(&boots[i].clock, matches, match_ends(&boots[i].ends, common, matches)))
 				continue;
 			boots[i].grouped = more = true;
 			boots[i].group = group;
@@ -326,7 +339,8 @@ static uint64_t find_one_in(const struct box_entry *entries, size_t count)
 	return most / KEPT + 1;
 }
 
-static int gather_ends(struct boot *boots, size_t boot_count, const struct box_entry *entries, size_t count, const size_t *boot)
+static int gather_ends(struct boot *boots, size_t boot_count, const struct box_entry *entries, size_t count,
+		       const size_t *boot)
 {
 	uint64_t one_in = find_one_in(entries, count);
 	int err = 0;

@@ -64,6 +64,7 @@ static int take_all(struct last_seen *seen, const struct box_reader *reader, str
 	uint64_t first = head > slots ? head - slots : 0;
 	int error = 0;
 
+	names->machine = reader->header.machine;
 	while (first < head && !error) {
 		uint32_t room = head - first < BATCH ? (uint32_t)(head - first) : BATCH;
 		int count = box_reader_samples(reader, first, room, samples, states);

@@ -237,6 +237,7 @@ static bool pass_sample(struct feed *feed, const struct rw_host_sample *sample, 
 		return true;
 	if (!feed_is_due(feed, sample->monotonic_ns))
 		return sample->monotonic_ns > OPERATION_TIME_MAX;
+	feed->samples.machine = feed->reader.header.machine;
 	if (host_samples_take(&feed->samples, sample, feed->mount, feed->mount_argument, &wait)) {
 		wait.process = feed->id;
 		feed_account(feed, analysis_add_wait(feed->analysis, &wait));

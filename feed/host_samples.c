@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blackbox/system_call_numbers.h"
+
 enum { PIECE = sizeof(((struct rw_host_sample *)NULL)->text) };
 
 static struct sampled_thread *find_thread(struct host_samples *samples, uint32_t tid)
@@ -70,7 +72,7 @@ static void fill_wait(struct host_samples *samples, const struct rw_host_sample 
 		.run_queue_ns = sample->run_delay_ns,
 		.cpu_ns = sample->detail * UINT64_C(1000000),
 		.state = sample->state,
-		.system_call = sample->system_call,
+		.system_call = system_call_here(samples->machine, sample->system_call),
 		.fd = sample->fd,
 		.io_wait = sample->state == 'D',
 	};

@@ -30,8 +30,9 @@ struct sampled_file {
 	char device_name[32];
 };
 
-/* Zeroed = empty. */
+/* Zeroed = empty. `machine` is that of the box's header. */
 struct host_samples {
+	uint32_t machine;
 	struct sampled_thread threads[HOST_SAMPLES_THREADS];
 	struct sampled_file files[HOST_SAMPLES_FILES];
 	uint32_t threads_seen, files_seen;

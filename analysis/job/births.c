@@ -243,7 +243,8 @@ static void judge(struct look *look, const struct gathering *gathering)
 	int32_t unknown[BIRTHS_MISSING_MAX];
 	struct state states[BIRTHS_MISSING_MAX];
 	uint32_t unknown_count = 0;
-	uint64_t heard_ns = last_heard(look, gathering), word_ns = 0;
+	/* Of whom nothing was heard yet, something may come in the first seconds that a judge hears. */
+	uint64_t heard_ns = last_heard(look, gathering), word_ns = look->world->begun_ns;
 
 	if (gathering->early || gathering->missing_count > BIRTHS_MISSING_MAX || !spans_hosts(look, gathering))
 		return;

@@ -76,9 +76,10 @@ static void begin_later(struct job_half *half, const struct rw_batch *header, co
 /* Of what was taken from a host of another job before that was known, nothing must stay. */
 static void leave_strangers(struct job_half *half, const struct rw_batch *header, const void *bytes, uint64_t now_ns)
 {
-	uint32_t host = world_known_host(&half->world, header);
+	uint32_t host = world_known_host(&half->world, header->host);
 
-	if (host != WORLD_NONE && half->world.begun && strangers_note(&half->strangers, &half->world, host, header, bytes, now_ns))
+	if (host != WORLD_NONE && half->world.begun &&
+	    strangers_note(&half->strangers, &half->world, host, header, bytes, now_ns))
 		begin(half, half->world.generation, now_ns);
 }
 
@@ -156,6 +157,17 @@ static_assert((int)JOB_HALF_NEWS == (int)STRANGERS_LINE, "one is the other");
 bool job_half_news(struct job_half *half, char line[JOB_HALF_NEWS])
 {
 	return strangers_say(&half->strangers, &half->world, half->now_ns, line);
+}
+
+bool job_half_is_member(const struct job_half *half, const char *host, uint64_t comm)
+{
+	const struct world_comm *known = world_comm(&half->world, comm);
+	uint32_t at = world_known_host(&half->world, host);
+
+	for (uint32_t i = 0; known && at != WORLD_NONE && i < known->member_count; i++)
+		if (half->world.ranks[known->members[i].rank].host == at)
+			return true;
+	return false;
 }
 
 void job_half_keep_course(struct job_half *half)

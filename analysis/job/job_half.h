@@ -41,8 +41,9 @@ struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argume
 /* Takes a batch as it was received, in any order, from any sender. `bytes` need no alignment and are not kept. Returns 0, -ENOMEM, or
  * -EINVAL: nothing of the batch was taken, and *why is the reason, a sentence without a full stop. why may be NULL. */
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
-/* Nothing can be received now, or could be since the last tick: the connection is down, or the caller did not run. Hosts are not silent for
- * that. Call it before what has come then is taken, and again at each tick for as long as it is so. */
+/* Nothing can be received now, or could be since the last tick: the connection is down, or the caller did not run.
+ * Hosts are not silent for that. Call it before what has come then is taken, and again at each tick for as long as it
+ * is so. */
 void job_half_deaf(struct job_half *half, uint64_t now_ns);
 /* Advances the time: judges, emits and closes findings. Call it at least twice a second. */
 void job_half_tick(struct job_half *half, uint64_t now_ns);
@@ -50,13 +51,15 @@ void job_half_tick(struct job_half *half, uint64_t now_ns);
 typedef void job_half_ask(void *argument, const char *host, const void *bytes, size_t length);
 /* Asks hosts why their ranks are late or missing. Call it after each job_half_tick(). While no rank is, it sends nothing. */
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
-/* The next sentence that people should read about who is judged, without a full stop; not escaped. False: there is none. Call it after each
- * job_half_tick(). */
+/* The next sentence that people should read about who is judged, without a full stop; not escaped. False: there is
+ * none. Call it after each job_half_tick(). */
 bool job_half_news(struct job_half *half, char line[JOB_HALF_NEWS]);
 /* Emits each open finding again as RW_FINDING_OPEN. */
 void job_half_replay_open(struct job_half *half, uint64_t now_ns);
 /* From now on it keeps how the ranks spent their time, second by second, for display. */
 void job_half_keep_course(struct job_half *half);
+/* Whether a rank of this host is known to be in the communicator with NCCL's number `comm`. */
+bool job_half_is_member(const struct job_half *half, const char *host, uint64_t comm);
 /* What is known now (analysis/job/job_view.h). The view is valid until the next job_half_take() or job_half_tick(). */
 void job_half_look(const struct job_half *half, struct job_view *view);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);

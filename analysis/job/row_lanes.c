@@ -68,7 +68,8 @@ static void note_length(struct row_lanes *rows, uint64_t row, double lasted_ms)
 }
 
 /* Its next row is to be expected. */
-static bool sends_rows(const struct row_lanes *rows, const struct world *world, const struct world_member *member, uint64_t now_ns)
+static bool sends_rows(const struct row_lanes *rows, const struct world *world, const struct world_member *member,
+		       uint64_t now_ns)
 {
 	uint64_t gone_ns = ROW_LANES_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
 
@@ -82,8 +83,8 @@ static uint64_t shape_of(const struct world_rows *rows)
 }
 
 /* How long rows are, and by which calls a communicator's end. */
-static void fit_lane(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, struct poll *steps,
-		     uint64_t now_ns)
+static void fit_lane(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+		     struct poll *steps, uint64_t now_ns)
 {
 	struct row_lane *lane = comm->row_lane;
 	struct poll shape = { .kept = (uint64_t)lane->function << 32 | lane->per_step };
@@ -106,8 +107,8 @@ static void fit_lane(const struct row_lanes *rows, const struct world *world, co
 }
 
 /* Those that it counts by the function of the lane; their number. */
-static uint32_t collect_ends(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint64_t *ends,
-			     uint64_t now_ns)
+static uint32_t collect_ends(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+			     uint64_t *ends, uint64_t now_ns)
 {
 	uint32_t count = 0;
 
@@ -181,7 +182,8 @@ static const struct world_row *later_end(const struct world_member *member, uint
 
 	for (uint32_t i = 0; i < WORLD_ROWS; i++) {
 		const struct world_row *row = &member->rows->kept[i];
-		if (!row->between && row->end > end && row->end <= end + ROW_LANES_BETWEEN * calls && (!next || row->end < next->end))
+		if (!row->between && row->end > end && row->end <= end + ROW_LANES_BETWEEN * calls &&
+		    (!next || row->end < next->end))
 			next = row;
 	}
 	return next;
@@ -199,7 +201,8 @@ static uint64_t longest_behind(const struct world_comm *comm)
 }
 
 /* It has come; or a later one has, so long ago that this one is lost. */
-static bool has_ended(const struct world_member *member, uint64_t end, uint64_t calls, uint64_t lost_ns, uint64_t now_ns)
+static bool has_ended(const struct world_member *member, uint64_t end, uint64_t calls, uint64_t lost_ns,
+		      uint64_t now_ns)
 {
 	if (member->rows->newest < end)
 		return false;
@@ -208,7 +211,8 @@ static bool has_ended(const struct world_member *member, uint64_t end, uint64_t 
 }
 
 /* Everybody from whom it is to be expected. */
-static bool have_all_ended(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint64_t own, uint64_t now_ns)
+static bool have_all_ended(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+			   uint64_t own, uint64_t now_ns)
 {
 	uint64_t calls = calls_of(rows, comm->row_lane), lost_ns = longest_behind(comm);
 
@@ -273,8 +277,10 @@ static bool measure(const struct world_member *member, uint64_t begin, uint64_t 
 	return from && to;
 }
 
-/* The end of a row that has not come, by how long the row was for the others, and what the rank did up to the next end. */
-static bool measure_between(struct world_member *member, uint64_t begin, uint64_t end, double lasted_us, struct measured *measured)
+/* The end of a row that has not come, by how long the row was for the others, and what the rank did up to the next end.
+ */
+static bool measure_between(struct world_member *member, uint64_t begin, uint64_t end, double lasted_us,
+			    struct measured *measured)
 {
 	const struct world_row *from = world_row(member, begin), *to = later_end(member, end, end - begin);
 	struct world_row *place = world_row(member, end) ? NULL : world_row_place(member->rows, end);
@@ -285,8 +291,12 @@ static bool measure_between(struct world_member *member, uint64_t begin, uint64_
 	double part = all.lasted_us > 0 ? lasted_us / all.lasted_us : 1;
 	if (part >= 1)
 		return false;
-	*measured = (struct measured){ .own_us = all.own_us * part, .inside_us = all.inside_us * part, .unseen_us = all.unseen_us * part,
-				       .host_us = all.host_us * part, .device_us = all.device_us * part, .operations = all.operations * part,
+	*measured = (struct measured){ .own_us = all.own_us * part,
+				       .inside_us = all.inside_us * part,
+				       .unseen_us = all.unseen_us * part,
+				       .host_us = all.host_us * part,
+				       .device_us = all.device_us * part,
+				       .operations = all.operations * part,
 				       .lasted_us = lasted_us };
 	*place = (struct world_row){
 		.end = end,
@@ -310,8 +320,8 @@ static double median_length(const struct measured *measured, uint32_t count, uin
 }
 
 /* All members of whom the row is known; how many. */
-static uint32_t measure_all(const struct row_lanes *rows, const struct world_comm *comm, uint64_t begin, uint64_t end, struct measured *measured, uint64_t *values,
-			    double *lasted_us)
+static uint32_t measure_all(const struct row_lanes *rows, const struct world_comm *comm, uint64_t begin, uint64_t end,
+			    struct measured *measured, uint64_t *values, double *lasted_us)
 {
 	uint32_t count = 0;
 
@@ -323,7 +333,8 @@ static uint32_t measure_all(const struct row_lanes *rows, const struct world_com
 	*lasted_us = count ? median_length(measured, count, values) : rows->row_ms * 1000;
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		struct world_member *member = &comm->members[i];
-		if (!member->rows || world_row(member, end) || !measure_between(member, begin, end, *lasted_us, &measured[count]))
+		if (!member->rows || world_row(member, end) ||
+		    !measure_between(member, begin, end, *lasted_us, &measured[count]))
 			continue;
 		measured[count++].member = i;
 	}
@@ -350,7 +361,8 @@ static bool has_index(struct row_lanes *rows, struct world_rank *rank)
 }
 
 /* The communicator that carries Send or Recv among the rank's, where its place is its stage; NULL: there is none. */
-static const struct world_member *place_in_pipeline(const struct world *world, uint32_t rank, const struct world_comm **pipeline)
+static const struct world_member *place_in_pipeline(const struct world *world, uint32_t rank,
+						    const struct world_comm **pipeline)
 {
 	const struct world_rank *known = &world->ranks[rank];
 
@@ -384,7 +396,8 @@ static void name_group(struct row_lanes *rows, const struct world *world, const 
 	lane->group = lane->stage = index;
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
 		const struct world_comm *other = lane_at(rows, world, i);
-		if (other != comm && is_running(other->row_lane) && other->row_lane->compared && is_same_stage(world, comm, other))
+		if (other != comm && is_running(other->row_lane) && other->row_lane->compared &&
+		    is_same_stage(world, comm, other))
 			lane->stage = other->row_lane->stage;
 	}
 }
@@ -402,8 +415,8 @@ static uint64_t ns(double us)
 }
 
 /* A rank is compared in one communicator only: the first. */
-static void add_entry(struct row_lanes *rows, struct world *world, const struct world_comm *comm, const struct measured *measured,
-		      struct judged *judged)
+static void add_entry(struct row_lanes *rows, struct world *world, const struct world_comm *comm,
+		      const struct measured *measured, struct judged *judged)
 {
 	struct world_rank *rank = &world->ranks[comm->members[measured->member].rank];
 	struct row_lanes_rank *known = has_index(rows, rank) ? &rows->ranks[rank->row_index - 1] : NULL;
@@ -416,8 +429,12 @@ static void add_entry(struct row_lanes *rows, struct world *world, const struct 
 	late_series_place(&rows->judge.late, rank->row_index - 1, rank->host + 1);
 	judged->measured[judged->count] = *measured;
 	judged->entries[judged->count++] = (struct row_entry){
-		.rank = rank->row_index - 1, .own_ns = ns(measured->own_us), .inside_ns = ns(measured->inside_us),
-		.unseen_ns = ns(measured->unseen_us), .until_ns = judged->now_ns, .operations = (uint32_t)measured->operations,
+		.rank = rank->row_index - 1,
+		.own_ns = ns(measured->own_us),
+		.inside_ns = ns(measured->inside_us),
+		.unseen_ns = ns(measured->unseen_us),
+		.until_ns = judged->now_ns,
+		.operations = (uint32_t)measured->operations,
 	};
 }
 
@@ -463,7 +480,9 @@ static void note_verdicts(struct row_lanes *rows, const struct judged *judged, c
 		if (!entry->judged)
 			continue;
 		rank->rows[rank->count++ % ROW_LANES_TOLD] = (struct row_lanes_row){
-			(float)entry->late_ms, (float)(measured->lasted_us / 1000), (float)(measured->host_us / 1000),
+			(float)entry->late_ms,
+			(float)(measured->lasted_us / 1000),
+			(float)(measured->host_us / 1000),
 			(float)(measured->device_us / 1000),
 		};
 	}
@@ -559,7 +578,8 @@ static int by_worth(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static void choose_among(struct row_lanes *rows, const struct world *world, struct world_comm **comms, bool *taken, uint64_t now_ns)
+static void choose_among(struct row_lanes *rows, const struct world *world, struct world_comm **comms, bool *taken,
+			 uint64_t now_ns)
 {
 	uint32_t count = 0;
 
@@ -692,7 +712,8 @@ bool row_lanes_are_of_one_stage(const struct row_lanes *rows, const struct world
 
 size_t row_lanes_bytes(const struct row_lanes *rows, const struct world *world)
 {
-	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) + 2 * sizeof(struct late_past));
+	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) +
+				     2 * sizeof(struct late_past));
 
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += world->comms[i]->row_lane ? sizeof(struct row_lane) : 0;

@@ -21,17 +21,26 @@ bool silence_went_on(const struct world *world, uint32_t host)
 	return false;
 }
 
+/* With the first that was heard of it again. */
+static bool was_started_anew(const struct world_host *host)
+{
+	return host->restarted && host->sender_ns == host->back_ns;
+}
+
 /* NULL: it is not refuted. */
 static const char *refutation(const struct world *world, uint32_t at, uint64_t now_ns)
 {
 	const struct world_host *host = &world->hosts[at];
 
 	if (!world_is_silent(host, now_ns))
-		return host->restarted ? ": the machine was started anew, and is heard again" : " is heard again: it was its collector, or the way from it, that was lost";
+		return was_started_anew(host)
+			   ? ": the machine was started anew, and is heard again"
+			   : " is heard again: it was its collector, or the way from it, that was lost";
 	return silence_went_on(world, at) ? " sends nothing, but its ranks have gone on: its collector is lost" : NULL;
 }
 
-static void close_refuted(const struct world *world, struct open *open, struct findings *findings, uint32_t at, const char *why, uint64_t now_ns)
+static void close_refuted(const struct world *world, struct open *open, struct findings *findings, uint32_t at,
+			  const char *why, uint64_t now_ns)
 {
 	struct record *record = findings_over(findings, RW_KIND_GONE, TOLD_HOST | at);
 
@@ -48,6 +57,7 @@ void silence_refute(struct world *world, struct open *open, struct findings *fin
 		const char *why = told ? refutation(world, i, now_ns) : NULL;
 		if (why)
 			close_refuted(world, open, findings, i, why, now_ns);
-		host->refuted |= (why && !host->restarted) || (world_is_silent(host, now_ns) && silence_went_on(world, i));
+		host->refuted |=
+		    (why && !was_started_anew(host)) || (world_is_silent(host, now_ns) && silence_went_on(world, i));
 	}
 }

@@ -271,25 +271,30 @@ static struct record *make_lost(struct look *look, enum rw_kind kind, uint32_t a
 	record->subject = TOLD_HOST | host;
 	record->finding.severity = RW_CRITICAL;
 	record->finding.confidence = RW_LIKELY;
-	record_add_evidence(record, "messages", (double)(look->now_ns - look->world->hosts[host].heard_ns) / 1e6, "the host sends nothing");
+	record_add_evidence(record, "messages", (double)(look->now_ns - look->world->hosts[host].heard_ns) / 1e6,
+			    "the host sends nothing");
 	return record;
 }
 
-static void write_lost(const struct look *look, struct record *record, const char *before, const struct job_place *place)
+static void write_lost(const struct look *look, struct record *record, const char *before,
+		       const struct job_place *place)
 {
 	const struct world_host *lost = &look->world->hosts[record->subject & ~TOLD_HOST];
 	const struct rw_finding *finding = &record->finding;
 	char ranks[128], operation[128], waiting[128];
 
 	told_comm_name(operation, sizeof(operation), place->comm);
-	snprintf(record->text, sizeof(record->text), "host %s (%s) has sent nothing for %.0f s%s: %s %s for it in %s #%llu on %s", lost->name,
-		 naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count), (double)(look->now_ns - lost->heard_ns) / 1e9, before,
+	snprintf(record->text, sizeof(record->text),
+		 "host %s (%s) has sent nothing for %.0f s%s: %s %s for it in %s #%llu on %s", lost->name,
+		 naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count),
+		 (double)(look->now_ns - lost->heard_ns) / 1e9, before,
 		 naming_ranks(waiting, sizeof(waiting), finding->late.waiting, finding->late.waiting_count),
 		 finding->late.waiting_count == 1 ? "waits" : "wait", naming_function(finding->operation.function),
 		 (unsigned long long)finding->operation.sequence, operation);
 }
 
-/* For so long others may wait for the host's ranks while all is well: by the longest cuts of all communicators of the missing one. */
+/* For so long others may wait for the host's ranks while all is well: by the longest cuts of all communicators of the
+ * missing one. */
 static uint64_t after_of_rank_ns(const struct world *world, const struct world_rank *rank)
 {
 	uint32_t longest_ms = 0;
@@ -310,7 +315,9 @@ static void tell_lost(struct look *look, uint32_t at)
 	if (!record)
 		return;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: the host or its collector is lost");
-	record_add_missing(record, "whether the host is down, or only its collector, and a rank there stands still: check the host itself");
+	record_add_missing(
+	    record,
+	    "whether the host is down, or only its collector, and a rank there stands still: check the host itself");
 	write_lost(look, record, "", place);
 	tell(look, record);
 }
@@ -324,7 +331,8 @@ static void tell_unheard(struct look *look, uint32_t at)
 	for (uint32_t i = 0; i < look->root_count; i++)
 		if (!is_silent(look->world, look->roots[i].rank, look->now_ns))
 			return; /* it may be this one */
-	if (waited_ns(look, place) < STAND_UNKNOWN_NS || place->missing > place->waiters || is_consequence(look->stand, RW_KIND_HANG, TOLD_HOST | host))
+	if (waited_ns(look, place) < STAND_UNKNOWN_NS || place->missing > place->waiters ||
+	    is_consequence(look->stand, RW_KIND_HANG, TOLD_HOST | host))
 		return;
 	struct record *record = make_lost(look, RW_KIND_HANG, at);
 	if (!record)
@@ -335,7 +343,10 @@ static void tell_unheard(struct look *look, uint32_t at)
 		record->finding.confidence = RW_INCONCLUSIVE;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector is lost");
 	record_add_missing(record, "what the ranks of this host do: no collector there tells it");
-	write_lost(look, record, ", and its ranks have gone on without a collector", place);
+	bool went_on = silence_went_on(look->world, host);
+	write_lost(look, record,
+		   went_on ? ", and its ranks have gone on without a collector" : ", as before it was heard again",
+		   place);
 	tell(look, record);
 }
 
@@ -514,7 +525,9 @@ static void tell_blind(struct look *look, uint32_t host)
 	const struct world_host *silent = &look->world->hosts[host];
 	uint32_t count = 0;
 
-	if (silent->ended || world_is_awaited(silent, look->now_ns) || look->now_ns < world_silent_since(silent) + STAND_BLIND_NS || !silent->ranks || !silence_went_on(look->world, host))
+	if (silent->ended || world_is_awaited(silent, look->now_ns) ||
+	    look->now_ns < world_silent_since(silent) + STAND_BLIND_NS || !silent->ranks ||
+	    !silence_went_on(look->world, host))
 		return;
 	for (uint32_t i = 0; i < look->world->rank_room; i++)
 		if (look->world->ranks[i].host == host)
@@ -527,8 +540,8 @@ static void tell_blind(struct look *look, uint32_t host)
 	record->finding.confidence = RW_CERTAIN;
 	record->finding.first_seen_ns = silent->heard_ns;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector has ended, or is cut off");
-	snprintf(record->text, sizeof(record->text), "host %s sends nothing any more, but its ranks went on: its collector is lost",
-		 silent->name);
+	snprintf(record->text, sizeof(record->text),
+		 "host %s sends nothing any more, but its ranks went on: its collector is lost", silent->name);
 	tell(look, record);
 }
 

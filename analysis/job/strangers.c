@@ -33,15 +33,16 @@ static const struct world_rank *rank_of_another(const struct world *world, uint3
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct world_rank *rank = world_rank(world, i);
-		if (rank && rank->told && rank->world_size > 0 && rank->host != host && is_judged(world, rank->host, now_ns))
+		if (rank && rank->told && rank->world_size > 0 && rank->host != host &&
+		    is_judged(world, rank->host, now_ns))
 			return rank;
 	}
 	return NULL;
 }
 
 /* Whether what the message says cannot be true of the job that is judged; and why, in words. */
-static bool contradicts(const struct world *world, uint32_t host, const struct rw_message *message, const struct world_rank *another, uint64_t now_ns,
-			char why[STRANGERS_WHY])
+static bool contradicts(const struct world *world, uint32_t host, const struct rw_message *message,
+			const struct world_rank *another, uint64_t now_ns, char why[STRANGERS_WHY])
 {
 	const struct rw_message_rank *told = &message->of_rank;
 	const struct world_rank *same = message->rank >= 0 ? world_rank(world, (uint32_t)message->rank) : NULL;
@@ -50,17 +51,19 @@ static bool contradicts(const struct world *world, uint32_t host, const struct r
 	if (told->life >= RW_MESSAGE_EXITED)
 		return false;
 	if (message->generation != world->generation) {
-		snprintf(why, STRANGERS_WHY, "%s is in start %u of the job, the others are in start %u", name, message->generation, world->generation);
+		snprintf(why, STRANGERS_WHY, "%s is in start %u of the job, the others are in start %u", name,
+			 message->generation, world->generation);
 		return !world_is_later(world, message->generation) && now_ns >= world->begun_ns + STRANGERS_BEHIND_NS;
 	}
 	if (same && same->host != host && same->told && !world_is_dead(same) && is_judged(world, same->host, now_ns)) {
-		snprintf(why, STRANGERS_WHY, "%s and %s both have rank %d, and share no communicator", world->hosts[same->host].name, name, message->rank);
+		snprintf(why, STRANGERS_WHY, "%s and %s both have rank %d, and share no communicator",
+			 world->hosts[same->host].name, name, message->rank);
 		return true;
 	}
 	if (!another || told->world_size <= 0 || told->world_size == another->world_size)
 		return false;
-	snprintf(why, STRANGERS_WHY, "%s is of a job of %d ranks, %s of one of %d, and they share no communicator", world->hosts[another->host].name,
-		 another->world_size, name, told->world_size);
+	snprintf(why, STRANGERS_WHY, "%s is of a job of %d ranks, %s of one of %d, and they share no communicator",
+		 world->hosts[another->host].name, another->world_size, name, told->world_size);
 	return true;
 }
 
@@ -94,8 +97,8 @@ static bool note_contradiction(struct strangers *strangers, struct world_host *h
 	return true;
 }
 
-bool strangers_note(struct strangers *strangers, struct world *world, uint32_t at, const struct rw_batch *header, const void *bytes,
-		    uint64_t now_ns)
+bool strangers_note(struct strangers *strangers, struct world *world, uint32_t at, const struct rw_batch *header,
+		    const void *bytes, uint64_t now_ns)
 {
 	struct world_host *host = &world->hosts[at];
 	const struct world_rank *another = NULL;
@@ -107,7 +110,8 @@ bool strangers_note(struct strangers *strangers, struct world *world, uint32_t a
 		if (!batch_message(bytes, i, &message))
 			continue;
 		if (message.type == RW_MESSAGE_MEMBER)
-			host->kin |= message.generation == world->generation && is_kin(world, at, message.member.comm, now_ns);
+			host->kin = host->kin || (message.generation == world->generation &&
+						  is_kin(world, at, message.member.comm, now_ns));
 		if (message.type != RW_MESSAGE_RANK)
 			continue;
 		another = looked ? another : rank_of_another(world, at, now_ns);
@@ -132,7 +136,8 @@ static bool say_twin(struct world *world, char line[STRANGERS_LINE])
 		host->twin_said = true;
 		world->twins--;
 		snprintf(line, STRANGERS_LINE,
-			 "two collectors %s call themselves host %s of this job at once: only the one that came last is judged; collect --host gives each a name",
+			 "two collectors %s call themselves host %s of this job at once: only the one that came last "
+			 "is judged; collect --host gives each a name",
 			 host->restarted ? "on two machines" : "on one machine", host->name);
 		return true;
 	}
@@ -145,7 +150,9 @@ bool strangers_say(struct strangers *strangers, struct world *world, uint64_t no
 		return true;
 	if (!strangers->due_ns || now_ns < strangers->due_ns)
 		return false;
-	snprintf(line, STRANGERS_LINE, "two jobs of this name at once: %s. Not judged: %" PRIu32 " host%s: %s. RANKWATCH_JOB or --job gives each job a name",
+	snprintf(line, STRANGERS_LINE,
+		 "two jobs of this name at once: %s. Not judged: %" PRIu32
+		 " host%s: %s. RANKWATCH_JOB or --job gives each job a name",
 		 strangers->why, strangers->count, strangers->count == 1 ? "" : "s", strangers->names);
 	strangers->due_ns = 0;
 	strangers->count = 0;

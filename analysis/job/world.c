@@ -197,15 +197,15 @@ static bool grow_host_slots(struct world *world)
 	return true;
 }
 
-uint32_t world_known_host(const struct world *world, const struct rw_batch *header)
+uint32_t world_known_host(const struct world *world, const char *name)
 {
-	return world->host_slot_count ? world->host_slots[host_slot(world, header->host)] - 1 : WORLD_NONE;
+	return world->host_slot_count ? world->host_slots[host_slot(world, name)] - 1 : WORLD_NONE;
 }
 
 /* A host whose machine was started anew is the same host, with another sender. */
 static uint32_t find_host(struct world *world, const struct rw_batch *header)
 {
-	uint32_t known = world_known_host(world, header);
+	uint32_t known = world_known_host(world, header->host);
 
 	if (known != WORLD_NONE)
 		return known;
@@ -269,7 +269,7 @@ static bool note_batch(struct world *world, uint32_t i, const struct rw_batch *h
 		}
 		host->former = host->start;
 		host->start = header->start;
-		host->restarted |= memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
+		host->restarted = memcmp(host->boot, header->boot, sizeof(host->boot)) != 0;
 		memcpy(host->boot, header->boot, sizeof(host->boot));
 		host->epoch++;
 		host->next = host->taken = host->came = host->unsent = 0;
@@ -1001,15 +1001,18 @@ static bool take_absent(struct taking *taking, struct world_rank *rank)
 /* What a rank does now, as against what has happened or is so for good. */
 static bool is_of_the_present(uint8_t type)
 {
-	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT || type == RW_MESSAGE_ABSENT;
+	return type == RW_MESSAGE_FLIGHT || type == RW_MESSAGE_WHY || type == RW_MESSAGE_INIT ||
+	       type == RW_MESSAGE_ABSENT;
 }
 
-/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against what others say of now. */
+/* What all hosts have kept for us comes from one after the other: what one of them says of then would be held against
+ * what others say of now. */
 static bool is_stale(const struct taking *taking)
 {
 	uint64_t excused_ns = taking->world->excused_ns;
 
-	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) && is_of_the_present(taking->message->type);
+	return excused_ns && taking->now_ns < excused_ns + WORLD_SILENT_MAX_NS && is_of_queue(taking) &&
+	       is_of_the_present(taking->message->type);
 }
 
 static bool take_message(struct taking *taking)
@@ -1023,7 +1026,8 @@ static bool take_message(struct taking *taking)
 	};
 	const struct rw_message *message = taking->message;
 
-	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation || is_stale(taking))
+	if (message->rank < 0 || message->rank >= WORLD_RANKS || message->generation != taking->world->generation ||
+	    is_stale(taking))
 		return false;
 	struct world_rank *rank = claim(taking, (uint32_t)message->rank);
 	return rank && takes[message->type] && takes[message->type](taking, rank);

@@ -53,14 +53,15 @@ struct world_host {
 	uint64_t came;          /* bit i: batch next - 1 - i has come */
 	uint64_t unsent;
 	uint64_t heard_ns;
-	uint64_t excused_ns;    /* until when the reader could not hear it (analysis/job/hearing.h); 0: it was heard since */
-	uint64_t back_ns;       /* when it was last heard again after it was silent, or the reader could not hear it; 0: never */
+	uint64_t excused_ns;    /* until when the reader could not hear it: analysis/job/hearing.h; 0: heard since */
+	uint64_t back_ns;       /* when it was last heard again after it was silent, or excused; 0: never */
 	uint64_t pause_ns;      /* longest pause between two batches; the weight of older ones decreases */
 	bool ended;             /* it has ended regularly */
-	bool restarted;         /* the machine was started anew since it was first heard */
-	bool refuted;           /* it was silent, and its ranks went on: silence alone says nothing more (analysis/job/silence.h) */
+	bool restarted;         /* its present sender is of another start of the machine than the former one */
+	bool refuted;           /* it was silent, and its ranks went on: analysis/job/silence.h */
 	uint32_t ranks;
-	/* analysis/job/strangers.h: whether it was in a communicator with a judged host; since when, and when last, it contradicted these; 0: never. */
+	/* analysis/job/strangers.h: whether it was in a communicator with a judged host; since when, and when last, it
+	 * contradicted these; 0: never. */
 	bool kin;
 	uint64_t contradicts_ns, stranger_ns;
 	uint64_t sender_ns;     /* when its present sender was first heard */
@@ -313,15 +314,16 @@ size_t world_bytes(const struct world *world);
 /* Notes that it is wanted to know what a rank does for which others wait in this init. It may be unknown on which host that is.
  * Of several inits at one moment the first one counts. */
 void world_want_absence(struct world *world, uint32_t rank, const struct world_birth *birth, uint64_t now_ns);
-/* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS); for WORLD_SILENT_MAX_NS, where the
- * reader could not hear it until lately. */
+/* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS); for
+ * WORLD_SILENT_MAX_NS, where the reader could not hear it until lately. */
 bool world_is_silent(const struct world_host *host, uint64_t now_ns);
-/* Whether the reader could not hear the host, and that one has still time to be heard again: nothing of it is known now. */
+/* Whether the reader could not hear the host, and that one has still time to be heard again: nothing of it is known
+ * now. */
 bool world_is_awaited(const struct world_host *host, uint64_t now_ns);
 /* Whether its messages are of another job of the same name (analysis/job/strangers.h): nothing of them is taken. */
 bool world_is_stranger(const struct world_host *host, uint64_t now_ns);
-/* The index of the host that the batch is of; WORLD_NONE: nothing was heard of it yet. */
-uint32_t world_known_host(const struct world *world, const struct rw_batch *header);
+/* The index of the host with this name; WORLD_NONE: nothing was heard of it yet. */
+uint32_t world_known_host(const struct world *world, const char *name);
 /* The communicator with this id; NULL: not known. */
 const struct world_comm *world_comm(const struct world *world, uint64_t id);
 /* Since when nothing has come from it, as far as the reader could hear. */

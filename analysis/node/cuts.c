@@ -23,6 +23,7 @@ static void add_up(struct roster_rank *rank, const struct account_passage *passa
 	rank->unseen_ns += passage->unseen_ns;
 	rank->inside_ns += passage->inside_ns - waited_ns;
 	rank->device_ns += waited_ns;
+	rank->room_ns += waited_ns;
 	rank->operations++;
 	/* What a rank works longer may be in front of its replays, whose launches are not known: then it is not said to be its device's. */
 	bool replays = passage->instance->communicator->members[passage->member].process->timed;
@@ -62,6 +63,8 @@ static void tell(const struct roster_rank *rank, const struct job *job, const st
 	outbox_add(outbox, &message);
 }
 
+/* Rows are judged as on one host, where waiting for room is inside: of a rank that waits for another one in a second communicator the kernels
+ * wait as long. */
 static void tell_row(const struct roster_rank *rank, const struct job *job, const struct instance *instance, uint32_t member,
 		     const struct row_ends *ends, uint32_t calls, struct outbox *outbox)
 {
@@ -75,11 +78,11 @@ static void tell_row(const struct roster_rank *rank, const struct job *job, cons
 		.comm = instance->communicator->id,
 		.row = (uint32_t)row,
 		.calls = calls,
-		.own_us = micros(rank->own_ns),
-		.inside_us = micros(rank->inside_ns),
+		.own_us = micros(rank->own_ns - rank->room_ns),
+		.inside_us = micros(rank->inside_ns + rank->room_ns),
 		.unseen_us = micros(rank->unseen_ns),
 		.host_us = micros(rank->host_ns),
-		.device_us = micros(rank->device_ns),
+		.device_us = micros(rank->device_ns - rank->room_ns),
 		.operations = (uint16_t)rank->operations,
 		.steps = (uint16_t)ends->steps,
 	};

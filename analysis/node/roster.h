@@ -31,6 +31,7 @@ struct roster_rank {
 	struct said said;
 	/* Totals of the account since the entry was made: analysis/node/cuts.h. */
 	uint64_t own_ns, inside_ns, unseen_ns, host_ns, device_ns;
+	uint64_t room_ns; /* of own_ns and device_ns: inside operations, while kernels waited for room */
 	uint32_t operations;
 	uint64_t why_ns; /* when a RW_MESSAGE_WHY about it was last sent */
 };

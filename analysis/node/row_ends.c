@@ -31,7 +31,8 @@ static void follow(struct row_ends *ends, uint64_t lasted_ns)
 static void fit(struct row_ends *ends)
 {
 	uint64_t row_ns = ends->steps * ends->step_ns;
-	bool short_ = row_ns * 2 < ROW_ENDS_LEAST_NS, long_ = ends->steps > 1 && row_ns > 4 * (uint64_t)ROW_ENDS_LEAST_NS;
+	bool short_ = row_ns * 2 < ROW_ENDS_LEAST_NS,
+	     long_ = ends->steps > 1 && row_ns > 4 * (uint64_t)ROW_ENDS_LEAST_NS;
 
 	if (!ends->step_ns || (ends->steps && !short_ && !long_))
 		return;
@@ -85,7 +86,8 @@ uint32_t row_ends_note(struct row_ends *ends, const struct instance *instance, u
 		return 0;
 	count(ends, instance, done_ns);
 	uint64_t calls = (uint64_t)ends->per_step * ends->steps;
-	if (instance->function != ends->function || !calls || calls > ROW_ENDS_CALLS || (instance->sequence + 1) % calls)
+	if (instance->function != ends->function || !calls || calls > ROW_ENDS_CALLS ||
+	    (instance->sequence + 1) % calls)
 		return 0;
 	return (uint32_t)calls;
 }

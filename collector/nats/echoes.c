@@ -2,6 +2,7 @@
 #include "collector/nats/echoes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "finding/value.h"
@@ -28,12 +29,56 @@ static bool is_of(const struct echo *echo, const struct echo_birth *birth)
 	       birth->sight > echo->sight && (birth->sight == VALUE_SIGHT_MAKER || strcmp(echo->place, birth->place) == 0);
 }
 
+/* In the same step, or the next: hosts may count from different ones. */
+static bool is_near(const struct echo *echo, uint64_t heard_ns, json_int_t step)
+{
+	uint64_t apart_ns = echo->heard_ns > heard_ns ? echo->heard_ns - heard_ns : heard_ns - echo->heard_ns;
+
+	if (echo->step && step)
+		return apart_ns <= ECHOES_REACH_NS && llabs((long long)(echo->step - step)) <= 1;
+	return apart_ns <= ECHOES_NEAR_NS;
+}
+
+/* Another host took part in the operation of whose result this one speaks, and had met the value elsewhere before: it
+ * brought it there, or whoever did is nearer to that. */
+static bool is_before(const struct echoes *echoes, const struct echo *echo, const struct echo_birth *birth)
+{
+	return echoes->is_member && echo->sight <= VALUE_SIGHT_UNSCANNED && strcmp(echo->host, birth->host) != 0 &&
+	       strcmp(echo->kind, birth->kind) == 0 && strcmp(echo->place, birth->place) != 0 &&
+	       is_near(echo, birth->heard_ns, birth->step) &&
+	       echoes->is_member(echoes->argument, birth->host, echo->comm);
+}
+
+/* Whether somebody else tells of the value, or is about to: hosts that saw operations in different orders may each come
+ * before the other. */
+static bool others_remain(const struct echoes *echoes, const struct echo *echo)
+{
+	for (uint32_t i = 0; i < echoes->count; i++) {
+		const struct echo *other = &echoes->heard[i];
+		if (other != echo && !other->left_out && strcmp(other->kind, echo->kind) == 0 &&
+		    is_near(echo, other->heard_ns, other->step))
+			return true;
+	}
+	return false;
+}
+
 static bool is_explained(const struct echoes *echoes, const struct echo *echo)
 {
-	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++)
-		if (echoes->births[i].heard_ns && is_of(echo, &echoes->births[i]))
+	bool remain = others_remain(echoes, echo);
+
+	for (uint32_t i = 0; i < ECHOES_BIRTHS; i++) {
+		const struct echo_birth *birth = &echoes->births[i];
+		if (birth->heard_ns && (is_of(echo, birth) || (remain && is_before(echoes, echo, birth))))
 			return true;
+	}
 	return false;
+}
+
+static json_int_t step_of(const json_t *finding)
+{
+	json_int_t step = json_integer_value(json_object_get(json_object_get(finding, "operation"), "step"));
+
+	return step > 0 ? step : 0;
 }
 
 /* A place for a new one: a free one, one that is over, or the oldest of those that know least. NULL: all know more. */
@@ -54,7 +99,7 @@ static struct echo_birth *find_room(struct echoes *echoes, enum value_sight sigh
 /* Open findings are said again and again: the first time counts. */
 static void note_birth(struct echoes *echoes, const char *host, const json_t *finding, uint64_t now_ns)
 {
-	struct echo_birth birth = { .sight = sight_of(finding), .heard_ns = now_ns };
+	struct echo_birth birth = { .sight = sight_of(finding), .heard_ns = now_ns, .step = step_of(finding) };
 
 	snprintf(birth.host, sizeof(birth.host), "%s", host);
 	snprintf(birth.kind, sizeof(birth.kind), "%s", value_text(finding, "kind"));
@@ -91,7 +136,12 @@ static struct echo *add(struct echoes *echoes, const char *host, const char *id,
 	if (echoes->count == ECHOES_HEARD)
 		return NULL;
 	struct echo *echo = &echoes->heard[echoes->count++];
-	*echo = (struct echo){ .heard_ns = now_ns, .sight = sight_of(finding) };
+	const char *comm = value_text(json_object_get(finding, "operation"), "comm");
+
+	*echo = (struct echo){ .heard_ns = now_ns,
+			       .sight = sight_of(finding),
+			       .step = step_of(finding),
+			       .comm = comm ? strtoull(comm, NULL, 0) : 0 };
 	snprintf(echo->host, sizeof(echo->host), "%s", host);
 	snprintf(echo->id, sizeof(echo->id), "%s", id);
 	snprintf(echo->kind, sizeof(echo->kind), "%s", value_text(finding, "kind"));

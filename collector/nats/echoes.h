@@ -19,26 +19,35 @@
 #define ECHOES_HOLD_NS  UINT64_C(5000000000)  /* for the node that saw the birth */
 #define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
 
+#define ECHOES_NEAR_NS  UINT64_C(10000000000) /* two of one value come so close to each other: without steps */
+
 enum {
 	ECHOES_BIRTHS = 64, /* the newest, of those that know most */
 	ECHOES_HEARD = 256, /* echoes that are open; what comes beyond is told */
 };
 
+/* Whether ranks of this host are known to be in the communicator with NCCL's number `comm`. */
+typedef bool echoes_is_member(void *argument, const char *host, uint64_t comm);
+
 struct echo_birth {
 	char host[SUBJECT_NAME], kind[16], place[VALUE_PARTS_PLACE];
 	enum value_sight sight;
 	uint64_t heard_ns;
+	json_int_t step; /* 0: not known */
 };
 
 struct echo {
 	char host[SUBJECT_NAME], id[24], kind[16], place[VALUE_PARTS_PLACE];
-	uint64_t heard_ns;
+	uint64_t heard_ns, comm;
+	json_int_t step; /* 0: not known */
 	enum value_sight sight;
 	bool told, left_out;
 	json_t *finding; /* while it waits */
 };
 
 struct echoes {
+	echoes_is_member *is_member; /* set by the owner; NULL: of no host it is known */
+	void *argument;
 	struct echo_birth births[ECHOES_BIRTHS];
 	struct echo heard[ECHOES_HEARD];
 	uint32_t count;

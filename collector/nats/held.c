@@ -63,8 +63,7 @@ void held_set(struct held *held, bool holds)
 	if (holds)
 		return;
 	held->waiting = NULL;
-	json_object_foreach(waiting, id, finding)
-		tell(held, id, finding);
+	json_object_foreach(waiting, id, finding) tell(held, id, finding);
 	json_decref(waiting);
 }
 
@@ -73,9 +72,8 @@ json_t *held_open(const struct held *held, size_t most)
 	json_t *ids = json_array(), *value;
 	const char *id;
 
-	json_object_foreach(held->told, id, value)
-		if (json_array_size(ids) < most)
-			json_array_append_new(ids, json_string(id));
+	json_object_foreach(held->told, id, value) if (json_array_size(ids) < most)
+	    json_array_append_new(ids, json_string(id));
 	return ids;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings that a judge which is not the active one does not tell: the latest state of each is kept, and told when the judge becomes active. What
- * another judge has told before is not opened again. Pure. One thread.
+ * Findings that a judge which is not the active one does not tell: the latest state of each is kept, and told when the
+ * judge becomes active. What another judge has told before is not opened again. Pure. One thread.
  */
 #ifndef COLLECTOR_NATS_HELD_H
 #define COLLECTOR_NATS_HELD_H

@@ -178,7 +178,9 @@ void hosts_excuse(struct hosts *hosts, uint64_t now_ns)
 static uint64_t silent_ns(const struct hosts *hosts, const struct heard_host *host, uint64_t now_ns)
 {
 	uint64_t own_ns = host->heard_ns + HOSTS_SILENT_LIVES * host->every_ns;
-	uint64_t since_ns = is_deaf(hosts, now_ns) ? hosts->heard_ns : host->heard_ns < hosts->excused_ns ? hosts->excused_ns : 0;
+	uint64_t since_ns = is_deaf(hosts, now_ns)               ? hosts->heard_ns
+			    : host->heard_ns < hosts->excused_ns ? hosts->excused_ns
+								 : 0;
 	uint64_t back_ns = since_ns ? since_ns + HOSTS_BACK_MS * UINT64_C(1000000) : 0;
 
 	return own_ns < back_ns ? back_ns : own_ns;

@@ -16,7 +16,8 @@ enum {
 	HOSTS_SILENT_LIVES = 5, /* signs of life that do not come: a collector that is held up is none that is gone */
 	HOSTS_WHY = 96,
 	HOSTS_DEAF_MS = 5000,  /* nobody is heard for so long: it may be us, or the server … */
-	HOSTS_BACK_MS = 30000, /* … and each has so long to be heard: a node that has lost the server, too, tries again every 15 s at most */
+	HOSTS_BACK_MS = 30000, /* … and each has so long to be heard: a node that has lost the server, too, tries again
+				  every 15 s at most */
 };
 
 enum host_state { HOST_HEARD, HOST_SILENT, HOST_LEFT };

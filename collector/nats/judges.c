@@ -72,7 +72,8 @@ int judges_hear(struct judges *judges, const char *name, const json_t *life, uin
 
 static bool is_before(const struct judge *other, const struct judges *judges)
 {
-	return other->started_ms != judges->started_ms ? other->started_ms < judges->started_ms : strcmp(other->name, judges->name) < 0;
+	return other->started_ms != judges->started_ms ? other->started_ms < judges->started_ms
+						       : strcmp(other->name, judges->name) < 0;
 }
 
 static bool is_heard(const struct judge *other, uint64_t now_ns)
@@ -122,13 +123,10 @@ bool judges_take_told(struct judges *judges, const char *id)
 
 char *judges_life(struct judges *judges, json_t *open, bool last, uint64_t now_ns)
 {
-	if (!last && now_ns < judges->next_life_ns) {
-		json_decref(open);
-		return NULL;
-	}
 	judges->next_life_ns = now_ns + JUDGES_EVERY_MS * ms_ns;
-	json_t *life = json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:o}", "version", 1, "started", (json_int_t)judges->started_ms, "number",
-				 (json_int_t)++judges->number, "every_ms", (int)JUDGES_EVERY_MS, "active", judges->active, "last", last, "open", open);
+	json_t *life = json_pack("{s:i, s:I, s:I, s:i, s:b, s:b, s:o}", "version", 1, "started",
+				 (json_int_t)judges->started_ms, "number", (json_int_t)++judges->number, "every_ms",
+				 (int)JUDGES_EVERY_MS, "active", judges->active, "last", last, "open", open);
 	char *line = life ? json_dumps(life, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	json_decref(life);

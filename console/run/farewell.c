@@ -192,11 +192,15 @@ void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t 
 void farewell_print_others(FILE *out, const json_t *summary, const struct tidied *tidied)
 {
 	const json_t *body = json_object_get(summary, "summary");
-	json_int_t seen = json_integer_value(json_object_get(body, "ranks_seen")), total = json_integer_value(json_object_get(body, "ranks_total"));
-	bool kept = json_is_string(json_object_get(body, "saved")) || json_is_string(json_object_get(body, "directory"));
+	json_int_t seen = json_integer_value(json_object_get(body, "ranks_seen")),
+		   total = json_integer_value(json_object_get(body, "ranks_total"));
+	bool kept =
+	    json_is_string(json_object_get(body, "saved")) || json_is_string(json_object_get(body, "directory"));
 
 	if (json_is_true(json_object_get(body, "last")) && seen && seen < total && kept && !tidied->own.removed)
-		fprintf(out, "  elsewhere  %lld of %lld ranks: rankwatch report DIR judges all, with the boxes of all hosts in DIR\n",
+		fprintf(out,
+			"  elsewhere  %lld of %lld ranks: rankwatch report DIR judges all, with the boxes of all hosts "
+			"in DIR\n",
 			(long long)(total - seen), (long long)total);
 }
 

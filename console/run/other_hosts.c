@@ -37,7 +37,8 @@ static char *const *options_of_torchrun(char *const *command)
 		return NULL;
 	for (command++; *command && **command == '-'; command++)
 		if (!strcmp(*command, "-m"))
-			return command[1] && (!strcmp(command[1], "torch.distributed.run") || !strcmp(command[1], "torch.distributed.launch"))
+			return command[1] && (!strcmp(command[1], "torch.distributed.run") ||
+					      !strcmp(command[1], "torch.distributed.launch"))
 				   ? command + 2
 				   : NULL;
 	return command[0] && !strcmp(base_of(command[0]), "torchrun") ? command + 1 : NULL;
@@ -46,7 +47,8 @@ static char *const *options_of_torchrun(char *const *command)
 /* Options of torchrun without a value, in either spelling. */
 static bool is_flag(const char *option)
 {
-	static const char *const flags[] = { "-m", "--module", "--standalone", "--no-python", "--no_python", "--run-path", "--run_path", "--use-env", "--use_env" };
+	static const char *const flags[] = { "-m",         "--module",   "--standalone", "--no-python", "--no_python",
+					     "--run-path", "--run_path", "--use-env",    "--use_env" };
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (!strcmp(option, flags[i]))
@@ -112,7 +114,8 @@ bool other_hosts_find(struct other_hosts *found, char *const *command, identity_
 	char *const *options = options_of_torchrun(command);
 	int hosts = options ? hosts_of_torchrun(options, &found->by, get, argument) : NOT_SAID;
 
-	/* Without a word torchrun starts ranks on one host; whether a step's tasks are one job, each of them does not know. */
+	/* Without a word torchrun starts ranks on one host; whether a step's tasks are one job, each of them does not
+	 * know. */
 	if (options && hosts == NOT_SAID)
 		return false;
 	if (!options)
@@ -129,11 +132,14 @@ void other_hosts_print(FILE *out, const struct other_hosts *hosts, int width)
 	if (hosts->hosts)
 		snprintf(count, sizeof(count), "%d ", hosts->hosts);
 	if (asprintf(&text,
-		     "the job has %shosts (%s), and each is watched by itself: whether ranks of another host are late or missing is not seen here. "
-		     "RANKWATCH_NATS shows it while the job runs; afterwards \"rankwatch report DIR\" does, with the boxes of all hosts in DIR",
+		     "the job has %shosts (%s), and each is watched by itself: whether ranks of another host are late "
+		     "or missing is not seen here. "
+		     "RANKWATCH_NATS shows it while the job runs; afterwards \"rankwatch report DIR\" does, with the "
+		     "boxes of all hosts in DIR",
 		     hosts->hosts ? count : "several ", hosts->by) < 0)
 		return;
 	fputs(who, out);
-	paragraph_print(out, text, (int)strlen(who), (int)strlen(who), width && width < START_LINE_COLUMNS ? width : START_LINE_COLUMNS);
+	paragraph_print(out, text, (int)strlen(who), (int)strlen(who),
+			width && width < START_LINE_COLUMNS ? width : START_LINE_COLUMNS);
 	free(text);
 }

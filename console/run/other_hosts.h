@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the job has ranks on other hosts, as its launcher says: `rankwatch run` without a NATS server sees only this host's. */
+/* Whether the job has ranks on other hosts, as its launcher says: `rankwatch run` without a NATS server sees only this
+ * host's. */
 #ifndef CONSOLE_RUN_OTHER_HOSTS_H
 #define CONSOLE_RUN_OTHER_HOSTS_H
 
@@ -15,8 +16,8 @@ struct other_hosts {
 
 /* Whether that is certain. command: NULL-terminated, as it is about to be run. get: the environment. */
 bool other_hosts_find(struct other_hosts *found, char *const *command, identity_get *get, void *argument);
-/* Says in one sentence what will not be seen, and how to get it. Broken at a space behind START_LINE_COLUMNS, or `width` columns where that
- * is less; 0: not a terminal. */
+/* Says in one sentence what will not be seen, and how to get it. Broken at a space behind START_LINE_COLUMNS, or
+ * `width` columns where that is less; 0: not a terminal. */
 void other_hosts_print(FILE *out, const struct other_hosts *hosts, int width);
 
 #endif

@@ -110,6 +110,7 @@ static int read_all(struct reading *reading, const struct box_reader *reader)
 	enum box_slot states[BATCH];
 	int err = 0;
 
+	reading->names.machine = reader->header.machine;
 	while (next < head && !err) {
 		uint32_t room = head - next < BATCH ? (uint32_t)(head - next) : BATCH;
 		int count = box_reader_samples(reader, next, room, samples, states);

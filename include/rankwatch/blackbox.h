@@ -232,6 +232,23 @@ struct rw_init {
 	uint32_t reserved;
 };
 
+/* rw_box_header.machine, as in ELF: whose numbers system calls have in the host samples. */
+enum rw_machine {
+	RW_MACHINE_X86_64 = 62,
+	RW_MACHINE_AARCH64 = 183,
+	RW_MACHINE_OTHER = 65535,
+#if defined(__x86_64__)
+	RW_MACHINE_OWN = RW_MACHINE_X86_64,
+#elif defined(__aarch64__)
+	RW_MACHINE_OWN = RW_MACHINE_AARCH64,
+#else
+	RW_MACHINE_OWN = RW_MACHINE_OTHER,
+#endif
+};
+
+/* Readers add this to the number of a call of x86-64 for which their own machine has none. */
+enum { RW_SYSTEM_CALL_ELSEWHERE = 0x10000 };
+
 enum rw_box_end {
 	RW_BOX_RUNNING = 0,
 	RW_BOX_EXITED = 1, /* the process left through exit(): its atexit hook ran */
@@ -326,6 +343,8 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) samples_head;  /* host samples so far */
 	RW_ATOMIC(uint64_t) drain_ns;	   /* when the drain thread last polled: the process's heartbeat */
 	struct rw_init init;
+	uint32_t machine; /* enum rw_machine; 0 in earlier boxes: x86-64 */
+	uint32_t reserved3;
 };
 
 static_assert(sizeof(struct rw_scan) == 40, "in the slot");

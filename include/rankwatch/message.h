@@ -126,7 +126,7 @@ struct rw_message_cut {
 };
 
 /*
- * The same totals up to the end of a row: of the operation of (comm, function of the message) whose number, counted from 1, is row × calls. A
+ * The same totals, but with waits for room inside, up to the end of a row: of the operation of (comm, function of the message) whose number, counted from 1, is row × calls. A
  * row is what the rank does in `steps` steps, each of which makes calls / steps of these operations. So all members end it at once, and
  * its number is the same on all of them.
  */

@@ -145,6 +145,8 @@ static void give_back(struct waits_channel *channel, struct rw_wait *entry)
 	channel->operation = new_operation(channel);
 	channel->oldest = channel->next = 0;
 	atomic_store_explicit(&entry->first_ns, 0, memory_order_relaxed);
+	/* Pairs with the last acquire fence of box_reader_waits(): who sees a sum that was cleared sees this 0. */
+	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&entry->last_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&entry->gpu_ns, 0, memory_order_relaxed);

@@ -249,8 +249,10 @@ static void end(struct recording *recording, struct communicator *communicator)
 		return;
 	communicator_have_no_context(communicator);
 	atomic_store_explicit(&communicator->ended, true, memory_order_release);
+	/* A poll of the drain that begins later than ended_ns sees that it has ended: no store may wait in this processor's buffer while
+	 * the clock is read. */
+	atomic_thread_fence(memory_order_seq_cst);
 	uint64_t now = clock_ns();
-	/* After that: a poll of the drain that begins later than ended_ns sees that it has ended. */
 	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);
 	peer_counts_give(atomic_exchange_explicit(&communicator->p2p, NULL, memory_order_relaxed), now);
 	atomic_fetch_sub_explicit(&recording->living, 1, memory_order_relaxed);

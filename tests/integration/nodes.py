@@ -599,6 +599,31 @@ def part_of_a_nan(failures):
         server.kill()
 
 
+def nan_in_a_mesh(failures):
+    """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank had it before, but for rank 1."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url(), 4)
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 4 hosts", "all hosts are heard")
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=4", "--mesh=fsdp=2,tp=2", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+                                               "--limit=240", "--fault=nan", "--fault-rank=1", "--fault-index=700"),
+                               **play.plugin(), RANKWATCH_SCAN="all")
+        failures.check(stage.wait_until(lambda: findings(half, kind="nan"), 120), "it is told")
+        wire = Wire(server)
+        failures.check(stage.wait_until(lambda: len(wire.subjects("findings")) >= 2, 60), "several hosts say again what they see")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        told = {(value["id"], tuple(value["ranks"])) for value in findings(half, kind="nan")}
+        failures.check([ranks for _, ranks in told] == [(1,)], f"one NaN is one finding, and rank 1's: {told}")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
 def refused(failures):
     """A password that is wrong, one that is right, and a command line that is."""
     with stage.Stage() as play:
@@ -666,7 +691,7 @@ def run_publishes(failures):
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, judges_take_turns, server_restarted, cut_off, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, refused, permitted, run_publishes):
+    for part in (findings_of_nodes, judges_take_turns, server_restarted, cut_off, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh, refused, permitted, run_publishes):
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

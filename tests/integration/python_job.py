@@ -162,6 +162,25 @@ class Loader:
             raise RuntimeError("DataLoader worker exited unexpectedly")
 
 
+class LoaderForked(Loader):
+    """Its worker was forked while another thread held a lock that it needs."""
+
+    def __init__(self):
+        self.lock, held = threading.Lock(), threading.Event()
+
+        def hold():
+            with self.lock:
+                held.set()
+                time.sleep(1)
+        threading.Thread(target=hold, daemon=True).start()
+        held.wait()
+        super().__init__()
+
+    def work(self):
+        with self.lock:
+            pass
+
+
 class LoaderStarved(Loader):
     """Its worker is fast, and is bound to one core with three programs that compute."""
 
@@ -342,7 +361,7 @@ class Crash:
         ctypes.string_at(8)
 
 
-FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-starved": LoaderStarved, "loader-killed": LoaderKilled,
+FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-starved": LoaderStarved, "loader-forked": LoaderForked, "loader-killed": LoaderKilled,
           "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, IN_TURN: Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
           "restart": Raise}
 
@@ -410,7 +429,7 @@ def outcome(ranks, limit_s):
 def launch(fault):
     import tempfile
     with tempfile.TemporaryDirectory() as directory:
-        limit_s = STUCK_S if fault == "deadlock" else LIMIT_S
+        limit_s = STUCK_S if fault in ("deadlock", "loader-forked") else LIMIT_S
         status = outcome(start(fault, directory, 0), limit_s)
         if status and fault == "restart":
             status = outcome(start(fault, directory, 1), limit_s)

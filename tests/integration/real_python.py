@@ -28,6 +28,8 @@ ROWS = {
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
     "loader": ("straggler", {"socket"}, {"live": WORKER + "computes", "nobody": WORKER + "computes", "boxes": "read|pipe"}, ""),
     "loader-starved": ("straggler", {"socket"}, {"live": WORKER + "waits for a CPU", "nobody": WORKER + "waits for a CPU", "boxes": "read|pipe"}, ""),
+    "loader-forked": ("hang", {"socket"}, {"live": WORKER + "held when it was forked", "nobody": WORKER + "held when it was forked", "boxes": "read|pipe"},
+                      {"live": "spawn or forkserver", "nobody": "spawn or forkserver", "boxes": ""}),
     "torch-loader": ("straggler", {"socket", "process"}, {"live": r"(process|its child) \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
     "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
@@ -47,7 +49,7 @@ DOES = {"gc": lambda python: python.get("collecting", 0) > 0,
 # Python's function, where somebody may and could look.
 FUNCTIONS = {"pickle": "save_state", "deadlock": "take_both_locks"}
 DISKS = ("writer", "checkpoint")
-STATUS = {"loader-killed": 1, "torch-loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
+STATUS = {"loader-killed": 1, "loader-forked": 124, "torch-loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
 STATUS_OF_TORCHRUN = {**STATUS, "segfault": 1}
 OF_TORCH = ("torch-loader", "torch-loader-killed")
 # What Python needs to find PyTorch, where that is not installed for all.

@@ -4,6 +4,7 @@
 in the same roots. DIRECTORY has the packages, SIM is the stand-in (root.py). Installed, looked at, upgraded while a job runs, removed, purged: at the
 end nothing of it is left. Prints a line for each."""
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from root import Root, put_sim, shared_memory
 
 JOB = "/usr/bin/rankwatch run --job packages -- /sim/workload/workload --ranks 4 --steps 80 --step-ms 100 --fault lock --fault-ms 600 --fault-step 30 --fault-rank 2"
 NEWER = "9.9.9"
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def newer_deb(deb, folder):
@@ -98,7 +100,8 @@ def try_in(path, what, play, *packages):
 
 def main():
     made, roots = pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(root).resolve() for root in sys.argv[3:]]
-    debs, rpms = sorted(made.glob("*.deb")), sorted(made.glob("*.rpm"))
+    cpu = platform.machine()
+    debs, rpms = sorted(made.glob(f"*_{DEBIAN[cpu]}.deb")), sorted(made.glob(f"*.{cpu}.rpm"))
     with tempfile.TemporaryDirectory() as folder:
         newer = [newer_deb(deb, pathlib.Path(folder)) for deb in debs]
         done = [try_in(root, ".deb", play_deb, debs, newer) for root in roots]

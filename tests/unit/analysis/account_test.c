@@ -517,3 +517,59 @@ Test(account, keeps_each_ranks_own_order)
 	cr_expect_float_eq(told.own, (100 + 203 + 100) / (205. + 203 + 206), 0.001, "%f", told.own);
 	analysis_free(analysis);
 }
+
+static void say_nothing(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	(void)finding;
+}
+
+/* An operation of communicator 0, of both ranks, or of 1, of which each rank sees only itself. */
+static void add_one(struct analysis *analysis, int rank, uint16_t communicator, uint64_t number, uint64_t came_ms, uint64_t done_ms)
+{
+	const uint64_t ms = 1000000;
+	struct rw_operation slot = {
+		.ticket = 2 * number + communicator + 1, .progress = number + 1, .sequence = number, .comm = communicator, .count = 5,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.function = RW_FUNCTION_ALL_REDUCE, .root_or_peer = -1, .gpu_source = RW_GPU_SOURCE_WATERMARK,
+	};
+
+	slot.api_ns = slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = came_ms * ms - 500000;
+	slot.started_seen_ns = came_ms * ms;
+	slot.done_seen_ns = done_ms * ms;
+	cr_assert_eq(analysis_add_operation(analysis, (analysis_process_id)rank, &slot), 0);
+}
+
+/* Rank 0 waits for rank 1 while, on another stream, it has come to an operation with a rank of another host already. */
+Test(account, what_is_waited_for_beside_an_operation_that_is_not_seen_whole_is_no_work)
+{
+	static struct rw_box_header boxes[2];
+	struct analysis *analysis = analysis_new(false, say_nothing, NULL);
+	struct account_parts before = { 0 }; /* while it is not known yet who is not seen */
+	const uint64_t ms = 1000000;
+
+	for (int rank = 0; rank < 2; rank++) {
+		boxes[rank] = (struct rw_box_header){ .host = "h", .job = "j", .created_ns = 1, .world_rank = rank, .world_size = 4 };
+		const struct analysis_process process = { .id = (analysis_process_id)rank, .pid = 7 + rank, .box = &boxes[rank] };
+		const struct rw_communicator both = { .id = 9, .rank = rank, .nranks = 2, .nnodes = 1, .created_ns = 1 };
+		const struct rw_communicator across = { .id = 10 + (uint64_t)rank, .rank = 0, .nranks = 2, .nnodes = 2, .created_ns = 1 };
+		cr_assert_eq(analysis_add_process(analysis, &process), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 0, &both), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 1, &across), 0);
+	}
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t at_ms = 1000 + 200 * i;
+		add_one(analysis, 0, 0, i, at_ms, at_ms + 50);
+		add_one(analysis, 0, 1, i, at_ms + 10, at_ms + 70);
+		add_one(analysis, 1, 0, i, at_ms + 48, at_ms + 50);
+		add_one(analysis, 1, 1, i, at_ms + 52, at_ms + 70);
+		for (uint64_t k = 1; k <= 4; k++)
+			analysis_tick(analysis, (at_ms + 50 * k) * ms);
+		if (i == 40)
+			before = analysis->account.ranks[0].whole.parts;
+	}
+	struct account_parts now = analysis->account.ranks[0].whole.parts;
+	double all = (double)(account_sum(&now) - account_sum(&before)), own = (double)(now.own_ns - before.own_ns);
+	cr_expect_float_eq(own / all, 130.0 / 200, 0.001, "%f", own / all);
+	analysis_free(analysis);
+}

@@ -608,6 +608,44 @@ static void tell(struct play *played, uint64_t number, bool in_init)
 	job_half_tick(played->judge, ns((double)number));
 }
 
+/* All four ranks, each of a host of its own, have waited for a minute in the init of a larger communicator when a judge
+ * begins to hear. The two last ones are heard three seconds later, and the fifth rank never. */
+Test(births, a_judge_that_has_just_begun_to_hear_misses_nobody)
+{
+	struct play played = { .judge = NULL };
+	double told_s = 0;
+
+	played.judge = job_half_new("j", note, &played);
+	for (int tick = 0; tick < 400; tick++) {
+		double now_s = tick / 10.0;
+		for (int rank = 0; rank < 4; rank++) {
+			struct batch batch = { .header = { .magic = RW_BATCH_MAGIC,
+							   .version = RW_BATCH_VERSION,
+							   .number = (uint64_t)tick / 10,
+							   .start = 1,
+							   .job = "j" } };
+			if (tick % 10 != rank || (rank > 1 && tick < 30))
+				continue;
+			snprintf(batch.header.host, sizeof(batch.header.host), "h%d", rank);
+			add_message(&batch, RW_MESSAGE_INIT, rank, 0,
+				    (struct rw_message){ .init = { .init = 77,
+								   .size = 5,
+								   .comm_rank = rank,
+								   .world_size = 5,
+								   .age_ms = (uint32_t)(60000 + now_s * 1000) } });
+			cr_assert_eq(job_half_take(played.judge, &batch, sizeof(batch.header) + RW_MESSAGE_SIZE,
+						   ns(5000 + now_s), NULL),
+				     0);
+		}
+		job_half_tick(played.judge, ns(5000 + now_s));
+		told_s = played.told.opened && told_s == 0 ? now_s : told_s;
+	}
+	cr_expect_eq(played.told.opened, 1);
+	cr_expect_gt(told_s, 9, "%.1f s: %s", told_s, played.told.text);
+	cr_expect(strstr(played.told.text, "rank 4"), "%s", played.told.text);
+	job_half_free(played.judge);
+}
+
 static void count_doing(void *argument, const struct analysis_rank_view *row)
 {
 	int *count = argument;

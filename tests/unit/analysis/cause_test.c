@@ -614,7 +614,7 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 		{ SYS_recvfrom, "socket:[78]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET, { "wait_woken", "unix_stream_read_generic" } },
 		{ SYS_recvfrom, "socket:[78]", NULL, RW_CAUSE_SOCKET, { "wait_woken", "tcp_recvmsg_locked" } },
 		{ SYS_read, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
-		{ SYS_poll, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
+		{ SYS_ppoll, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
 		{ SYS_wait4, "", "process 16793 \"pt_data_worker\"", RW_CAUSE_PROCESS },
 		{ SYS_recvfrom, "socket:[78]", NULL, RW_CAUSE_SOCKET }, /* a network card wakes for whoever runs */
 		{ SYS_futex, "", NULL, RW_CAUSE_LOCK },                 /* a signal ended it */
@@ -710,7 +710,7 @@ Test(cause, a_child_that_waits_for_a_lock_held_at_the_fork_is_told_as_that)
 		cr_expect_str_eq(cause.hops[0].does, held ? forked : "is in futex(2)");
 		cr_expect_eq(strstr(advice, "spawn or forkserver") != NULL, held, "%s", advice);
 		cr_expect_eq(strstr(advice, "more workers") != NULL, !held, "%s", advice);
-		cr_expect_lt(strlen(advice), sizeof(advice) - 1, "whole");
+		cr_expect(!held || strstr(advice, "without its holder"), "whole: %s", advice);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A job of three hosts with one rank each, made of messages: the reader cannot hear for a while, hosts are lost, and collectors. */
+/* A job of three hosts with one rank each, made of messages: the reader cannot hear for a while, hosts are lost, and
+ * collectors. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -18,18 +19,18 @@ struct span {
 };
 
 struct plan {
-	struct span cut_off;         /* the reader has no connection: what hosts send waits … */
-	double queued_s;             /* … as far as it is of the last so many seconds */
-	struct span held_up;         /* the reader does not run; what comes waits */
-	struct span stalled;         /* nothing reaches the reader, which is connected; all of it comes in the end */
-	double back_s[HOSTS];        /* the host is heard so much later after any of these */
-	struct span silent[HOSTS];   /* the host's collector sends nothing */
-	struct span waits[HOSTS];    /* the host's rank waits in an operation for another one */
-	struct span again;           /* both once more, for all of whom that is so */
-	double wait_again_s;         /* … and again, every so many seconds until `waits` is over; 0: once */
-	bool stands;                 /* nothing of the job goes on during the first wait */
-	int cut_s;                   /* the time of all ranks is cut every so many seconds; 0: never */
-	bool reboots;                /* who was silent is another start of the machine */
+	struct span cut_off;       /* the reader has no connection: what hosts send waits … */
+	double queued_s;           /* … as far as it is of the last so many seconds */
+	struct span held_up;       /* the reader does not run; what comes waits */
+	struct span stalled;       /* nothing reaches the reader, which is connected; all of it comes in the end */
+	double back_s[HOSTS];      /* the host is heard so much later after any of these */
+	struct span silent[HOSTS]; /* the host's collector sends nothing */
+	struct span waits[HOSTS];  /* the host's rank waits in an operation for another one */
+	struct span again;         /* both once more, for all of whom that is so */
+	double wait_again_s;       /* … and again, every so many seconds until `waits` is over; 0: once */
+	bool stands;               /* nothing of the job goes on during the first wait */
+	int cut_s;                 /* the time of all ranks is cut every so many seconds; 0: never */
+	bool reboots;              /* who was silent is another start of the machine */
 	double seconds;
 };
 
@@ -75,7 +76,9 @@ static void note(void *argument, const struct rw_finding *finding)
 	cr_assert_lt(play.count, TOLD_MOST);
 	struct told *told = &play.told[play.count++];
 
-	*told = (struct told){ .kind = finding->kind, .state = finding->state, .severity = finding->severity, .at_s = play.now_s };
+	*told = (struct told){
+		.kind = finding->kind, .state = finding->state, .severity = finding->severity, .at_s = play.now_s
+	};
 	snprintf(told->host, sizeof(told->host), "%s", finding->where_count ? finding->where[0].host : "");
 	snprintf(told->text, sizeof(told->text), "%s", finding->text);
 }
@@ -121,23 +124,40 @@ static void write(int host, bool restates)
 	cr_assert_lt(play.letter_count, sizeof(play.letters) / sizeof(*play.letters));
 	*letter = (struct letter){ .from_s = play.now_s, .host = host };
 	if (restates) {
-		letter->messages[count++] = (struct rw_message){ .type = RW_MESSAGE_RANK, .rank = host,
-								 .of_rank = { .pid = 100 + host, .world_size = HOSTS, .exit_status = -1 } };
-		letter->messages[count++] = (struct rw_message){
-			.type = RW_MESSAGE_MEMBER, .rank = host, .member = { .comm = COMM, .size = HOSTS, .comm_rank = host, .hosts = HOSTS }
-		};
+		letter->messages[count++] =
+		    (struct rw_message){ .type = RW_MESSAGE_RANK,
+					 .rank = host,
+					 .of_rank = { .pid = 100 + host, .world_size = HOSTS, .exit_status = -1 } };
+		letter->messages[count++] =
+		    (struct rw_message){ .type = RW_MESSAGE_MEMBER,
+					 .rank = host,
+					 .member = { .comm = COMM, .size = HOSTS, .comm_rank = host, .hosts = HOSTS } };
 	}
 	if (play.plan->cut_s && !job_stands())
-		letter->messages[count++] = (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = host, .function = RW_FUNCTION_ALL_REDUCE,
-								 .cut = { .comm = COMM, .sequence = 64 + 16 * play.cut, .operations = (uint32_t)(16 * play.cut),
-									  .own_us = (uint32_t)(play.cut * 900000 * play.plan->cut_s), .inside_us = (uint32_t)(play.cut * 100000 * play.plan->cut_s) } };
+		letter->messages[count++] =
+		    (struct rw_message){ .type = RW_MESSAGE_CUT,
+					 .rank = host,
+					 .function = RW_FUNCTION_ALL_REDUCE,
+					 .cut = { .comm = COMM,
+						  .sequence = 64 + 16 * play.cut,
+						  .operations = (uint32_t)(16 * play.cut),
+						  .own_us = (uint32_t)(play.cut * 900000 * play.plan->cut_s),
+						  .inside_us = (uint32_t)(play.cut * 100000 * play.plan->cut_s) } };
 	if (since_s >= 0 && play.now_s >= since_s + 1)
-		letter->messages[count++] = (struct rw_message){
-			.type = RW_MESSAGE_FLIGHT, .function = RW_FUNCTION_ALL_REDUCE, .rank = host,
-			.flight = { .comm = COMM, .sequence = 64 + 16 * play.cut + 7, .age_ms = (uint32_t)((play.now_s - since_s) * 1000), .peer_or_root = -1,
-				    .phase = RW_PHASE_RUNNING, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS }
-		};
-	letter->header = (struct rw_batch){ .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = count, .number = play.number[host]++,
+		letter->messages[count++] =
+		    (struct rw_message){ .type = RW_MESSAGE_FLIGHT,
+					 .function = RW_FUNCTION_ALL_REDUCE,
+					 .rank = host,
+					 .flight = { .comm = COMM,
+						     .sequence = 64 + 16 * play.cut + 7,
+						     .age_ms = (uint32_t)((play.now_s - since_s) * 1000),
+						     .peer_or_root = -1,
+						     .phase = RW_PHASE_RUNNING,
+						     .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS } };
+	letter->header = (struct rw_batch){ .magic = RW_BATCH_MAGIC,
+					    .version = RW_BATCH_VERSION,
+					    .count = count,
+					    .number = play.number[host]++,
 					    .start = 7 };
 	if (play.plan->reboots && play.now_s >= play.plan->silent[host].until_s)
 		letter->header.start = letter->header.boot[0] = 8;
@@ -155,7 +175,9 @@ static void take(const struct letter *letter)
 
 	batch.header = letter->header;
 	memcpy(batch.messages, letter->messages, sizeof(batch.messages));
-	cr_assert_eq(job_half_take(play.half, &batch, sizeof(batch.header) + batch.header.count * RW_MESSAGE_SIZE, ns(play.now_s), &why), 0, "%s", why);
+	cr_assert_eq(job_half_take(play.half, &batch, sizeof(batch.header) + batch.header.count * RW_MESSAGE_SIZE,
+				   ns(play.now_s), &why),
+		     0, "%s", why);
 }
 
 /* Whether what the host sent in this span, or until the host is back behind it, is held up now. */
@@ -179,7 +201,8 @@ static void receive(void)
 
 	for (size_t i = 0; i < play.letter_count; i++) {
 		const struct letter *letter = &play.letters[i];
-		if (is_held(play.plan->cut_off, letter) || is_held(play.plan->held_up, letter) || is_held(play.plan->stalled, letter))
+		if (is_held(play.plan->cut_off, letter) || is_held(play.plan->held_up, letter) ||
+		    is_held(play.plan->stalled, letter))
 			play.letters[kept++] = *letter;
 		else if (!is_lost(letter))
 			take(letter);
@@ -222,16 +245,26 @@ static size_t count_told(enum rw_kind kind, enum rw_finding_state state)
 
 static void expect_nothing(const char *what)
 {
-	cr_expect_eq(play.count, 0, "%s: %s at %.1f s", what, play.count ? play.told[0].text : "", play.count ? play.told[0].at_s : 0);
+	cr_expect_eq(play.count, 0, "%s: %s at %.1f s", what, play.count ? play.told[0].text : "",
+		     play.count ? play.told[0].at_s : 0);
 }
 
 Test(hearing, nobody_is_silent_for_a_reader_that_is_cut_off)
 {
 	/* The nodes come back one after the other, each with what it has kept. */
-	const struct plan plan = { .cut_off = { 20, 40 }, .queued_s = 15, .back_s = { 0, 9, 16 }, .waits = { { 20, 56 }, { 20, 56 } },
-				   .wait_again_s = 5, .cut_s = 1, .seconds = 90 };
-	const struct plan dropped = { .cut_off = { 20, 40 }, .queued_s = 0, .back_s = { 0, 9, 16 }, .waits = { { 20, 56 }, { 20, 56 } },
-				      .wait_again_s = 5, .seconds = 90 };
+	const struct plan plan = { .cut_off = { 20, 40 },
+				   .queued_s = 15,
+				   .back_s = { 0, 9, 16 },
+				   .waits = { { 20, 56 }, { 20, 56 } },
+				   .wait_again_s = 5,
+				   .cut_s = 1,
+				   .seconds = 90 };
+	const struct plan dropped = { .cut_off = { 20, 40 },
+				      .queued_s = 0,
+				      .back_s = { 0, 9, 16 },
+				      .waits = { { 20, 56 }, { 20, 56 } },
+				      .wait_again_s = 5,
+				      .seconds = 90 };
 
 	play_out(&plan);
 	expect_nothing("batches were queued");
@@ -241,7 +274,12 @@ Test(hearing, nobody_is_silent_for_a_reader_that_is_cut_off)
 
 Test(hearing, nobody_is_silent_for_a_reader_that_did_not_run)
 {
-	const struct plan plan = { .held_up = { 20, 45 }, .back_s = { 0, 6, 12 }, .waits = { { 20, 56 }, { 20, 56 } }, .wait_again_s = 5, .cut_s = 1, .seconds = 80 };
+	const struct plan plan = { .held_up = { 20, 45 },
+				   .back_s = { 0, 6, 12 },
+				   .waits = { { 20, 56 }, { 20, 56 } },
+				   .wait_again_s = 5,
+				   .cut_s = 1,
+				   .seconds = 80 };
 
 	play_out(&plan);
 	expect_nothing("held up");
@@ -249,7 +287,12 @@ Test(hearing, nobody_is_silent_for_a_reader_that_did_not_run)
 
 Test(hearing, nobody_is_silent_where_nothing_comes_of_anybody)
 {
-	const struct plan plan = { .stalled = { 20, 33 }, .back_s = { 0, 6, 12 }, .waits = { { 20, 56 }, { 20, 56 } }, .wait_again_s = 5, .cut_s = 1, .seconds = 80 };
+	const struct plan plan = { .stalled = { 20, 33 },
+				   .back_s = { 0, 6, 12 },
+				   .waits = { { 20, 56 }, { 20, 56 } },
+				   .wait_again_s = 5,
+				   .cut_s = 1,
+				   .seconds = 80 };
 
 	play_out(&plan);
 	expect_nothing("stalled");
@@ -260,10 +303,25 @@ Test(hearing, what_is_open_stays_open_while_nobody_is_heard)
 {
 	const struct span cut_off = { 60, 80 };
 	const struct plan plans[] = {
-		{ .cut_off = cut_off, .back_s = { 0, 4, 0 }, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true,
-		  .cut_s = 1, .seconds = 140 },
-		{ .held_up = cut_off, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true, .cut_s = 1, .seconds = 140 },
-		{ .stalled = cut_off, .silent = { [2] = { 20, 200 } }, .waits = { { 20, 200 }, { 20, 200 } }, .stands = true, .cut_s = 1, .seconds = 140 },
+		{ .cut_off = cut_off,
+		  .back_s = { 0, 4, 0 },
+		  .silent = { [2] = { 20, 200 } },
+		  .waits = { { 20, 200 }, { 20, 200 } },
+		  .stands = true,
+		  .cut_s = 1,
+		  .seconds = 140 },
+		{ .held_up = cut_off,
+		  .silent = { [2] = { 20, 200 } },
+		  .waits = { { 20, 200 }, { 20, 200 } },
+		  .stands = true,
+		  .cut_s = 1,
+		  .seconds = 140 },
+		{ .stalled = cut_off,
+		  .silent = { [2] = { 20, 200 } },
+		  .waits = { { 20, 200 }, { 20, 200 } },
+		  .stands = true,
+		  .cut_s = 1,
+		  .seconds = 140 },
 	};
 
 	for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
@@ -278,8 +336,13 @@ Test(hearing, what_is_open_stays_open_while_nobody_is_heard)
 /* It was lost while nobody could see it. */
 Test(hearing, a_host_that_does_not_come_back_is_told_half_a_minute_after_the_others)
 {
-	const struct plan plan = { .cut_off = { 20, 40 }, .back_s = { 0, 3, 0 }, .silent = { [2] = { 25, 200 } }, .waits = { { 25, 200 }, { 25, 200 } },
-				   .stands = true, .cut_s = 1, .seconds = 100 };
+	const struct plan plan = { .cut_off = { 20, 40 },
+				   .back_s = { 0, 3, 0 },
+				   .silent = { [2] = { 25, 200 } },
+				   .waits = { { 25, 200 }, { 25, 200 } },
+				   .stands = true,
+				   .cut_s = 1,
+				   .seconds = 100 };
 
 	play_out(&plan);
 	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN), 1);
@@ -291,7 +354,11 @@ Test(hearing, a_host_that_does_not_come_back_is_told_half_a_minute_after_the_oth
 /* Each step takes four seconds, in most of which the others wait. */
 Test(silence, a_killed_collector_is_not_a_lost_host)
 {
-	const struct plan plan = { .silent = { [2] = { 22, 400 } }, .waits = { { 0, 400 }, { 0, 400 } }, .wait_again_s = 4, .cut_s = 4, .seconds = 120 };
+	const struct plan plan = { .silent = { [2] = { 22, 400 } },
+				   .waits = { { 0, 400 }, { 0, 400 } },
+				   .wait_again_s = 4,
+				   .cut_s = 4,
+				   .seconds = 120 };
 
 	play_out(&plan);
 	cr_expect_eq(play.count, 1);
@@ -302,7 +369,11 @@ Test(silence, a_killed_collector_is_not_a_lost_host)
 /* Half a minute later the job stands: nobody sees who it is, but the others wait for this host's ranks. */
 Test(silence, where_others_wait_for_ranks_without_a_collector_that_is_first_a_notice)
 {
-	const struct plan plan = { .silent = { [2] = { 20, 400 } }, .waits = { { 50, 400 }, { 50, 400 } }, .stands = true, .cut_s = 1, .seconds = 120 };
+	const struct plan plan = { .silent = { [2] = { 20, 400 } },
+				   .waits = { { 50, 400 }, { 50, 400 } },
+				   .stands = true,
+				   .cut_s = 1,
+				   .seconds = 120 };
 
 	play_out(&plan);
 	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN), 0);
@@ -317,14 +388,19 @@ Test(silence, where_others_wait_for_ranks_without_a_collector_that_is_first_a_no
 	cr_expect_float_eq(hang->at_s, 60, 2, "%.1f", hang->at_s);
 	cr_expect_eq(last->severity, RW_CRITICAL);
 	cr_expect_float_eq(last->at_s, 80, 2, "%.1f", last->at_s);
-	cr_expect(strstr(last->text, "host h2 (rank 2) has sent nothing for ") && strstr(last->text, ", and its ranks have gone on without a collector: ranks 0,1 wait for it in "),
+	cr_expect(strstr(last->text, "host h2 (rank 2) has sent nothing for ") &&
+		      strstr(last->text, ", and its ranks have gone on without a collector: ranks 0,1 wait for it in "),
 		  "%s", last->text);
 }
 
 /* It is not known of whom more than wait. */
 Test(silence, of_hosts_without_collectors_none_is_named_where_more_are_missing_than_wait)
 {
-	const struct plan plan = { .silent = { [1] = { 20, 400 }, [2] = { 20, 400 } }, .waits = { { 50, 400 } }, .stands = true, .cut_s = 1, .seconds = 120 };
+	const struct plan plan = { .silent = { [1] = { 20, 400 }, [2] = { 20, 400 } },
+				   .waits = { { 50, 400 } },
+				   .stands = true,
+				   .cut_s = 1,
+				   .seconds = 120 };
 
 	play_out(&plan);
 	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN) + count_told(RW_KIND_HANG, RW_FINDING_OPEN), 0);
@@ -340,25 +416,36 @@ static const struct told *first_of(enum rw_kind kind, enum rw_finding_state stat
 
 Test(silence, a_host_that_is_heard_again_is_told_with_a_word_and_needs_more_the_next_time)
 {
-	const struct plan plan = { .silent = { [2] = { 20, 60 } }, .waits = { { 20, 75 }, { 20, 75 } }, .again = { 100, 150 }, .stands = true, .cut_s = 1,
+	const struct plan plan = { .silent = { [2] = { 20, 60 } },
+				   .waits = { { 20, 75 }, { 20, 75 } },
+				   .again = { 100, 150 },
+				   .stands = true,
+				   .cut_s = 1,
 				   .seconds = 170 };
 
 	play_out(&plan);
 	const struct told *closed = first_of(RW_KIND_GONE, RW_FINDING_CLOSED);
 	cr_expect_eq(count_told(RW_KIND_GONE, RW_FINDING_OPEN), 1);
 	cr_assert_not_null(closed);
-	cr_expect_str_eq(closed->text, "host h2 is heard again: it was its collector, or the way from it, that was lost");
+	cr_expect_str_eq(closed->text,
+			 "host h2 is heard again: it was its collector, or the way from it, that was lost");
 	cr_expect_float_eq(closed->at_s, 60.5, 0.5, "at once: %.1f", closed->at_s);
 	const struct told *hang = first_of(RW_KIND_HANG, RW_FINDING_OPEN);
 	cr_assert_not_null(hang);
 	cr_expect_str_eq(hang->host, "h2");
+	cr_expect(strstr(hang->text, "host h2 (rank 2) has sent nothing for 30 s, as before it was heard again: "),
+		  "%s", hang->text);
 	/* Silent after half a minute, since it has paused so long before. */
 	cr_expect_float_eq(hang->at_s, 130, 2, "%.1f", hang->at_s);
 }
 
 Test(silence, a_machine_that_was_started_anew_was_gone)
 {
-	const struct plan plan = { .silent = { [2] = { 20, 60 } }, .waits = { { 20, 75 }, { 20, 75 } }, .stands = true, .cut_s = 1, .reboots = true,
+	const struct plan plan = { .silent = { [2] = { 20, 60 } },
+				   .waits = { { 20, 75 }, { 20, 75 } },
+				   .stands = true,
+				   .cut_s = 1,
+				   .reboots = true,
 				   .seconds = 90 };
 
 	play_out(&plan);

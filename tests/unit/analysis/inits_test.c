@@ -99,7 +99,7 @@ static void look_at_threads(struct analysis *analysis, const struct seen_wait *s
 	for (uint32_t tid = 105; tid < 108; tid++) {
 		struct analysis_wait wait = { .process = suspects[0].process, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC, .tid = tid,
 					      .start_ns = seconds(at), .end_ns = seconds(at), .state = tid == 105 ? seen->state : 'S',
-					      .system_call = tid == 105 ? seen->system_call : SYS_epoll_wait, .fd = 7 };
+					      .system_call = tid == 105 ? seen->system_call : SYS_epoll_pwait, .fd = 7 };
 		snprintf(wait.thread, sizeof(wait.thread), tid == 105 ? "python3" : "worker");
 		snprintf(wait.wait_channel, sizeof(wait.wait_channel), "%s", tid == 105 ? seen->wait_channel : "ep_poll");
 		snprintf(wait.path, sizeof(wait.path), "%s", tid == 105 ? seen->path : "");

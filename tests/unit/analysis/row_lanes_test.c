@@ -34,9 +34,9 @@ static struct rw_message_row totals[RANKS];
 static double own_ms[RANKS];
 
 /* What becomes of the messages. */
-static double lost;          /* this share of them … */
-static uint64_t late_ns;     /* … others come so much later, at most … */
-static bool twice;           /* … each a second time */
+static double lost;                                      /* this share of them … */
+static uint64_t late_ns;                                 /* … others come so much later, at most … */
+static bool twice;                                       /* … each a second time */
 static void (*lie)(int32_t rank, struct letter *letter); /* NULL: nobody does */
 
 /* xorshift64*, Vigna 2016. In [0, 1). */
@@ -53,7 +53,12 @@ static void take(const struct letter *letter)
 	struct {
 		struct rw_batch header;
 		struct rw_message message;
-	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .number = letter->number, .start = letter->start, .job = "j" },
+	} batch = { .header = { .magic = RW_BATCH_MAGIC,
+				.version = RW_BATCH_VERSION,
+				.count = 1,
+				.number = letter->number,
+				.start = letter->start,
+				.job = "j" },
 		    .message = letter->message };
 
 	batch.header.host[0] = letter->host;
@@ -67,15 +72,21 @@ static char host_of(int32_t rank)
 
 static void say(int32_t rank, const struct rw_message *message)
 {
-	const struct letter letter = { .host = host_of(rank), .number = numbers[rank / PER_HOST]++, .start = start, .message = *message };
+	const struct letter letter = {
+		.host = host_of(rank), .number = numbers[rank / PER_HOST]++, .start = start, .message = *message
+	};
 
 	take(&letter);
 }
 
 static void join(int32_t rank, uint64_t comm, int32_t comm_rank, int32_t size, bool sends)
 {
-	say(rank, &(struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-					.member = { .comm = comm, .size = size, .comm_rank = comm_rank, .flags = sends ? RW_MESSAGE_SENDS : 0 } });
+	say(rank, &(struct rw_message){ .type = RW_MESSAGE_MEMBER,
+					.rank = rank,
+					.member = { .comm = comm,
+						    .size = size,
+						    .comm_rank = comm_rank,
+						    .flags = sends ? RW_MESSAGE_SENDS : 0 } });
 }
 
 static void begin_ranks(uint8_t sending)
@@ -94,8 +105,10 @@ static void begin_ranks(uint8_t sending)
 	world_begin(&world, 0, now_ns);
 	for (int32_t i = 0; i < RANKS; i++) {
 		own_ms[i] = 80;
-		say(i, &(struct rw_message){ .type = RW_MESSAGE_RANK, .rank = i,
-					     .of_rank = { .pid = 100 + i, .world_size = RANKS, .exit_status = -1, .sending = sending } });
+		say(i, &(struct rw_message){
+			   .type = RW_MESSAGE_RANK,
+			   .rank = i,
+			   .of_rank = { .pid = 100 + i, .world_size = RANKS, .exit_status = -1, .sending = sending } });
 	}
 }
 
@@ -132,8 +145,14 @@ static void end(void)
 
 static void post(int32_t rank, uint64_t calls)
 {
-	struct letter letter = { .at_ns = now_ns + (uint64_t)(drawn() * (double)late_ns), .host = host_of(rank), .number = numbers[rank / PER_HOST]++, .start = start,
-				 .message = { .type = RW_MESSAGE_ROW, .function = RW_FUNCTION_ALL_GATHER, .rank = rank, .row = totals[rank] } };
+	struct letter letter = { .at_ns = now_ns + (uint64_t)(drawn() * (double)late_ns),
+				 .host = host_of(rank),
+				 .number = numbers[rank / PER_HOST]++,
+				 .start = start,
+				 .message = { .type = RW_MESSAGE_ROW,
+					      .function = RW_FUNCTION_ALL_GATHER,
+					      .rank = rank,
+					      .row = totals[rank] } };
 
 	letter.message.row.comm = pipelined() ? COMM + (uint64_t)rank % 4 : COMM;
 	letter.message.row.row = (uint32_t)row;
@@ -287,6 +306,18 @@ Test(row_lanes, of_a_host_that_sends_no_rows_nobody_is_named_nor_waited_for_long
 	cr_expect_gt(rows.rows, judged);
 }
 
+Test(row_lanes, who_comes_later_than_the_others_is_compared_at_once, .init = begin, .fini = end)
+{
+	lie = only_host_c;
+	play(20);
+	lie = NULL;
+	play(8);
+	own_ms[4] += 45;
+	int found = rows_until_found(12);
+	cr_expect(found >= 6 && found <= 9, "%d", found);
+	cr_expect_eq(suspects(), 1u << 4);
+}
+
 static void of_another_host(int32_t rank, struct letter *letter)
 {
 	if (rank == 5)
@@ -331,7 +362,8 @@ static void claims_other_steps(int32_t rank, struct letter *letter)
 
 Test(row_lanes, who_reports_what_cannot_be_is_not_judged_and_nobody_else_is_named, .init = begin, .fini = end)
 {
-	void (*const lies[])(int32_t, struct letter *) = { claims_more_than_there_was, claims_less_at_each, claims_rows_to_come, claims_other_steps };
+	void (*const lies[])(int32_t, struct letter *) = { claims_more_than_there_was, claims_less_at_each,
+							   claims_rows_to_come, claims_other_steps };
 
 	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
 		lie = NULL;
@@ -444,8 +476,12 @@ static void play_and_tell(int count)
 /* Its own host has found, or no longer finds, that this rank is a straggler. */
 static void say_found(int32_t rank)
 {
-	say(rank, &(struct rw_message){ .type = RW_MESSAGE_FINDING, .rank = rank,
-					.finding = { .kind = RW_KIND_STRAGGLER, .state = RW_FINDING_OPEN, .severity = RW_WARNING, .confidence = RW_CERTAIN } });
+	say(rank, &(struct rw_message){ .type = RW_MESSAGE_FINDING,
+					.rank = rank,
+					.finding = { .kind = RW_KIND_STRAGGLER,
+						     .state = RW_FINDING_OPEN,
+						     .severity = RW_WARNING,
+						     .confidence = RW_CERTAIN } });
 }
 
 Test(row_lanes, a_rank_is_told_once_and_no_longer_once_its_own_host_tells_of_it, .init = begin, .fini = end)

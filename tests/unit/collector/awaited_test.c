@@ -119,7 +119,7 @@ Test(awaited, of_a_thread_that_waits_for_a_lock_itself_the_main_thread_is_looked
 {
 	show(other, (uint32_t)other, 'S', reading, rank.pid, kin.start_ticks);
 	show(other, THREAD, 'R', "running\n", rank.pid, kin.start_ticks);
-	wake(other, THREAD, SYS_poll, "socket:[78]", started_ns() + 1000000000);
+	wake(other, THREAD, SYS_ppoll, "socket:[78]", started_ns() + 1000000000);
 	look();
 	cr_expect_eq(analysis.last_other.tid, THREAD);
 	show(other, THREAD, 'S', in_futex, rank.pid, kin.start_ticks);

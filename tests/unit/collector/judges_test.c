@@ -46,7 +46,8 @@ static void spread(int from, char *line)
 
 	for (int i = 0; life && i < JUDGES; i++)
 		if (!play.cut_off[from] && !play.cut_off[i] && !play.gone[i] && !play.held_up[i])
-			cr_expect_eq(judges_hear(&play.judges[i], play.judges[from].name, life, play.now_ms * MS, why), 0);
+			cr_expect_eq(judges_hear(&play.judges[i], play.judges[from].name, life, play.now_ms * MS, why),
+				     0);
 	json_decref(life);
 	free(line);
 }
@@ -61,7 +62,8 @@ static void pass(unsigned seconds)
 			if (play.cut_off[i])
 				judges_listen(judges, play.now_ms * MS);
 			judges_tick(judges, play.now_ms * MS);
-			spread(i, judges_life(judges, json_array(), false, play.now_ms * MS));
+			if (play.now_ms * MS >= judges->next_life_ns)
+				spread(i, judges_life(judges, json_array(), false, play.now_ms * MS));
 		}
 }
 
@@ -69,7 +71,8 @@ static void expect_active(int which, const char *when)
 {
 	for (int i = 0; i < JUDGES; i++)
 		if (!play.gone[i] && !play.held_up[i] && !play.cut_off[i])
-			cr_expect_eq(play.judges[i].active, i == which, "%s: judge %d is%s active", when, i, play.judges[i].active ? "" : " not");
+			cr_expect_eq(play.judges[i].active, i == which, "%s: judge %d is%s active", when, i,
+				     play.judges[i].active ? "" : " not");
 }
 
 Test(judges, one_that_is_alone_is_active_when_it_has_listened)
@@ -133,7 +136,8 @@ Test(judges, one_that_is_cut_off_takes_nothing_over)
 
 Test(judges, take_no_nonsense)
 {
-	static const char *const lines[] = { "[]", "{}", "{\"version\":2,\"started\":1,\"open\":[]}", "{\"version\":1,\"started\":-1,\"open\":[]}",
+	static const char *const lines[] = { "[]", "{}", "{\"version\":2,\"started\":1,\"open\":[]}",
+					     "{\"version\":1,\"started\":-1,\"open\":[]}",
 					     "{\"version\":1,\"started\":1,\"open\":3}" };
 	char why[JUDGES_WHY];
 
@@ -147,7 +151,8 @@ Test(judges, take_no_nonsense)
 	json_decref(by_host);
 	for (int i = 0; i < 100; i++) {
 		char name[16];
-		json_t *life = json_pack("{s:i, s:i, s:b, s:[i, s, n]}", "version", 1, "started", 1, "active", 1, "open", 7, "x", "y");
+		json_t *life = json_pack("{s:i, s:i, s:b, s:[i, s, n]}", "version", 1, "started", 1, "active", 1,
+					 "open", 7, "x", "y");
 		json_array_append_new(json_object_get(life, "open"), json_null());
 		snprintf(name, sizeof(name), "n/%d", i);
 		judges_hear(&play.judges[0], name, life, (uint64_t)i * MS, why);

@@ -206,7 +206,8 @@ Test(hosts, come_go_silent_come_back_and_take_leave)
 	hosts_touch(&hosts, "a", 20 * S);
 	cr_expect_eq(hear(&hosts, "c", life(1000, 1, false), 24 * S), HOST_NEW);
 	cr_expect_eq(hear(&hosts, "c", life(1000, 2, false), 28 * S), HOST_NOTHING);
-	cr_expect_null(hosts_next_silent(&hosts, 30 * S - 1), "who has taken leave is not silent, who says anything neither");
+	cr_expect_null(hosts_next_silent(&hosts, 30 * S - 1),
+		       "who has taken leave is not silent, who says anything neither");
 	cr_expect_str_eq(hosts_next_silent(&hosts, 30 * S)->name, "a");
 	hosts_free(&hosts);
 }
@@ -223,7 +224,8 @@ Test(hosts, are_not_silent_because_we_heard_nobody)
 	hosts_excuse(&hosts, 33 * S);
 	for (unsigned second = 35; second < 63; second += 2) {
 		hear(&hosts, "a", life(1000, second, false), second * S);
-		cr_expect_null(hosts_next_silent(&hosts, second * S), "we were not connected until 33 s; it is %u", second);
+		cr_expect_null(hosts_next_silent(&hosts, second * S), "we were not connected until 33 s; it is %u",
+			       second);
 	}
 	hear(&hosts, "a", life(1000, 63, false), 63 * S);
 	const struct heard_host *silent = hosts_next_silent(&hosts, 63 * S);
@@ -778,6 +780,75 @@ Test(echoes, who_does_not_say_what_it_saw_is_told_at_once)
 	cr_expect_null(echoes_due(&echoes, host, 30 * S), "that it is sure says that it saw who made the value");
 	cr_expect_not(echoes_refuted(&echoes, host, id));
 	echoes_free(&echoes);
+}
+
+/* Ranks 0 and 1 share communicator 1, 2 and 3 share 2, 0 and 2 share 3, 1 and 3 share 4: hosts of one rank each. */
+static bool is_in_mesh(void *argument, const char *host, uint64_t comm)
+{
+	static const char *const members[] = { "", "h0h1", "h2h3", "h0h2", "h1h3" };
+
+	(void)argument;
+	return comm < 5 && strstr(members[comm], host);
+}
+
+static json_t *value_in(int comm, int rank, int sequence, int step)
+{
+	char id[24], name[16];
+	snprintf(id, sizeof(id), "%d%d-0", comm, rank);
+	snprintf(name, sizeof(name), "0x%d", comm);
+	json_t *finding = bad_value(id, "open", "output", "inconclusive", sequence, false);
+
+	json_object_set_new(json_object_get(finding, "operation"), "comm", json_string(name));
+	json_object_set_new(json_object_get(finding, "operation"), "step", step ? json_integer(step) : json_null());
+	return finding;
+}
+
+static void expect_told(struct echoes *echoes, const char *expected)
+{
+	char host[SUBJECT_NAME], told[64] = "", id[24];
+
+	for (uint64_t second = 10; second < 30; second++)
+		for (json_t *finding; (finding = echoes_due(echoes, host, second * S)); json_decref(finding)) {
+			strcat(told, host);
+			strcat(told, " ");
+		}
+	cr_expect_str_eq(told, expected);
+	cr_expect_not(echoes_refuted(echoes, host, id));
+	echoes_free(echoes);
+}
+
+Test(echoes, who_took_part_later_than_it_met_the_value_elsewhere_comes_before)
+{
+	struct echoes echoes = { .is_member = is_in_mesh };
+
+	/* From 0 or 2 to the other one, and from each to its neighbour. */
+	echoes_take(&echoes, "h3", value_in(2, 3, 23, 8), 10 * S);
+	echoes_take(&echoes, "h0", value_in(3, 0, 35, 8), 10 * S);
+	echoes_take(&echoes, "h2", value_in(3, 2, 35, 8), 11 * S);
+	echoes_take(&echoes, "h1", value_in(1, 1, 23, 9), 11 * S);
+	expect_told(&echoes, "h0 h2 ");
+
+	/* Another step's is another value; without steps the time counts. */
+	echoes = (struct echoes){ .is_member = is_in_mesh };
+	echoes_take(&echoes, "h3", value_in(2, 3, 23, 8), 10 * S);
+	echoes_take(&echoes, "h2", value_in(3, 2, 35, 5), 10 * S);
+	expect_told(&echoes, "h3 h2 ");
+	echoes = (struct echoes){ .is_member = is_in_mesh };
+	echoes_take(&echoes, "h3", value_in(2, 3, 23, 0), 10 * S);
+	echoes_take(&echoes, "h2", value_in(3, 2, 35, 5), 10 * S);
+	expect_told(&echoes, "h2 ");
+}
+
+/* By what each of them saw first, each comes before the other: somebody has to tell. */
+Test(echoes, of_hosts_that_come_before_each_other_one_is_told)
+{
+	struct echoes echoes = { .is_member = is_in_mesh };
+
+	echoes_take(&echoes, "h0", value_in(1, 0, 23, 8), 10 * S);
+	echoes_take(&echoes, "h1", value_in(4, 1, 35, 8), 10 * S);
+	echoes_take(&echoes, "h3", value_in(2, 3, 7, 8), 10 * S);
+	echoes_take(&echoes, "h2", value_in(3, 2, 9, 8), 10 * S);
+	expect_told(&echoes, "h2 ");
 }
 
 Test(echoes, many_receivers_do_not_push_out_a_birth)

@@ -206,17 +206,29 @@ Test(other_hosts, are_certain_by_what_the_launcher_says)
 	} cases[] = {
 		{ { "torchrun", "--nnodes", "4", "t.py" }, { NULL }, 4, "--nnodes" },
 		{ { "/opt/torchrun", "--nproc-per-node=8", "--nnodes=2:4", "t.py" }, { NULL }, 2, "--nnodes" },
-		{ { "python3", "-u", "-m", "torch.distributed.run", "-m", "--nnodes", "3", "mod" }, { NULL }, 3, "--nnodes" },
+		{ { "python3", "-u", "-m", "torch.distributed.run", "-m", "--nnodes", "3", "mod" },
+		  { NULL },
+		  3,
+		  "--nnodes" },
 		{ { "torchrun", "--nproc-per-node", "8", "t.py", "--nnodes", "4" }, { NULL }, -1, NULL },
 		{ { "torchrun", "--nnodes=1:4", "t.py" }, { NULL }, -1, NULL },
-		{ { "torchrun", "--standalone", "t.py" }, { "PET_NNODES=4", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "torchrun", "--standalone", "t.py" },
+		  { "PET_NNODES=4", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NNODES=4" },
+		  -1,
+		  NULL },
 		{ { "torchrun", "t.py" }, { "PET_NNODES=4" }, 4, "PET_NNODES" },
 		{ { "torchrun", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NNODES=4" }, -1, NULL },
 		{ { "torchrun", "--nnodes" }, { NULL }, -1, NULL },
 		{ { "python", "t.py", "--nnodes", "4" }, { "PET_NNODES=4" }, -1, NULL },
 		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_NNODES=4" }, 4, "SLURM_NNODES" },
-		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_JOB_NUM_NODES=4" }, 4, "SLURM_JOB_NUM_NODES" },
-		{ { "python", "t.py" }, { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_STEP_NUM_NODES=1", "SLURM_NNODES=4" }, -1, NULL },
+		{ { "python", "t.py" },
+		  { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_JOB_NUM_NODES=4" },
+		  4,
+		  "SLURM_JOB_NUM_NODES" },
+		{ { "python", "t.py" },
+		  { "SLURM_STEP_ID=0", "SLURM_PROCID=3", "SLURM_STEP_NUM_NODES=1", "SLURM_NNODES=4" },
+		  -1,
+		  NULL },
 		{ { "python", "t.py" }, { "SLURM_JOB_NUM_NODES=4", "SLURM_NNODES=4" }, -1, NULL },
 		{ { "./t" }, { "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, 0, "OMPI_COMM_WORLD_SIZE" },
 		{ { "./t" }, { "OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, -1, NULL },
@@ -227,7 +239,8 @@ Test(other_hosts, are_certain_by_what_the_launcher_says)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct other_hosts hosts;
-		bool found = other_hosts_find(&hosts, (char *const *)cases[i].command, from_table, (void *)cases[i].environment);
+		bool found =
+		    other_hosts_find(&hosts, (char *const *)cases[i].command, from_table, (void *)cases[i].environment);
 
 		cr_expect_eq(found, cases[i].hosts >= 0, "%zu", i);
 		if (!found || cases[i].hosts < 0)
@@ -247,7 +260,8 @@ Test(other_hosts, what_is_not_seen_is_one_sentence)
 	other_hosts_print(out, &four, 0);
 	other_hosts_print(out, &several, 0);
 	fclose(out);
-	cr_expect(strstr(text, "rankwatch: the job has 4 hosts (--nnodes), and each is watched by itself: "), "%s", text);
+	cr_expect(strstr(text, "rankwatch: the job has 4 hosts (--nnodes), and each is watched by itself: "), "%s",
+		  text);
 	cr_expect(strstr(text, "rankwatch: the job has several hosts (WORLD_SIZE), "), "%s", text);
 	free(text);
 }
@@ -256,7 +270,8 @@ Test(other_hosts, what_is_not_seen_is_one_sentence)
 
 static char *others_of(int seen, int total, unsigned removed)
 {
-	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s}}", "summary", "ranks_seen", seen, "ranks_total", total, "last", 1, "directory", "/dev/shm/j");
+	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s}}", "summary", "ranks_seen", seen, "ranks_total", total,
+				    "last", 1, "directory", "/dev/shm/j");
 	const struct tidied tidied = { .own = { .removed = removed } };
 	char *text = NULL;
 	size_t size;
@@ -270,9 +285,11 @@ static char *others_of(int seen, int total, unsigned removed)
 
 Test(farewell, names_ranks_that_were_elsewhere_where_boxes_are_left)
 {
-	char *some = others_of(8, 32, 0), *all = others_of(32, 32, 0), *removed = others_of(8, 32, 8), *none = others_of(0, 32, 0);
+	char *some = others_of(8, 32, 0), *all = others_of(32, 32, 0), *removed = others_of(8, 32, 8),
+	     *none = others_of(0, 32, 0);
 
-	cr_expect_str_eq(some, "  elsewhere  24 of 32 ranks: rankwatch report DIR judges all, with the boxes of all hosts in DIR\n");
+	cr_expect_str_eq(
+	    some, "  elsewhere  24 of 32 ranks: rankwatch report DIR judges all, with the boxes of all hosts in DIR\n");
 	cr_expect_str_eq(all, "");
 	cr_expect_str_eq(removed, "");
 	cr_expect_str_eq(none, "");

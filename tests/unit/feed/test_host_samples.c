@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "feed/host_samples.h"
 
@@ -181,4 +182,38 @@ Test(host_samples, a_mount_is_asked_for_once_per_file_and_again_when_the_descrip
 	file(11, 3, 0, "/b");
 	cr_assert(host_samples_take(&samples, &state, mount, &asked, &wait));
 	cr_expect_eq(asked, 2);
+}
+
+static const struct {
+	int16_t x86_64, aarch64;
+	int32_t here;
+} calls[] = { { 74, 82, SYS_fsync }, { 202, 98, SYS_futex }, { 0, 63, SYS_read }, { 426, 426, SYS_io_uring_enter }, { 271, 73, SYS_ppoll } };
+
+static int32_t here(uint32_t machine, int16_t number)
+{
+	struct rw_host_sample sample = { .monotonic_ns = 1, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'S', .system_call = number };
+	struct analysis_wait wait;
+
+	samples.machine = machine;
+	cr_assert(host_samples_take(&samples, &sample, NULL, NULL, &wait));
+	return wait.system_call;
+}
+
+Test(host_samples, system_calls_have_the_numbers_of_the_machine_that_wrote_them)
+{
+	const uint32_t other = RW_MACHINE_OWN == RW_MACHINE_AARCH64 ? RW_MACHINE_X86_64 : RW_MACHINE_AARCH64;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		cr_expect_eq(here(RW_MACHINE_X86_64, calls[i].x86_64), calls[i].here);
+		cr_expect_eq(here(0, calls[i].x86_64), calls[i].here, "an earlier box");
+		cr_expect_eq(here(RW_MACHINE_AARCH64, calls[i].aarch64), calls[i].here);
+	}
+#ifdef SYS_poll
+	cr_expect_eq(here(0, 7), SYS_poll);
+#else
+	cr_expect_eq(here(0, 7), RW_SYSTEM_CALL_ELSEWHERE + 7);
+#endif
+	cr_expect_eq(here(RW_MACHINE_AARCH64, -1), -1, "outside of all");
+	cr_expect_eq(here(other, 400), -2, "not known");
+	cr_expect_eq(here(RW_MACHINE_OTHER, 1), -2, "of a third kind");
 }

@@ -211,8 +211,8 @@ Test(account, waiting_that_goes_round_is_told)
 			  turns.share);
 		cr_expect_eq(turns.by, RW_LATE_HOST);
 		cr_expect_eq(turns.cause_class, RW_CAUSE_RUNNING, "%d: %d", ranks, turns.cause_class);
-		cr_expect_eq(turns.caused, ranks);
-		cr_expect_eq(turns.seen, ranks);
+		cr_expect_eq(turns.caused, (uint32_t)ranks);
+		cr_expect_eq(turns.seen, (uint32_t)ranks);
 		cr_expect_eq(turns.collecting, 0);
 		cr_expect_str_eq(turns.cause, "running on the CPU");
 		end(&run);

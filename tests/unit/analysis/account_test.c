@@ -205,7 +205,7 @@ Test(account, waiting_that_goes_round_is_told)
 
 		cr_assert(turns.times >= 90 && turns.times <= 100, "%d: %u", ranks, turns.times);
 		cr_expect_eq(account_of(&run).loss_count, 0);
-		cr_expect_eq(turns.rank_count, ranks);
+		cr_expect_eq(turns.rank_count, (uint32_t)ranks);
 		cr_expect_float_eq(turns.each_ms, 300, 30, "%d: %f", ranks, turns.each_ms);
 		cr_expect(turns.share > 0.3 / 0.7 * (ranks - 1) / ranks * 0.8 && turns.share < 0.5, "%d: %f", ranks,
 			  turns.share);

@@ -416,7 +416,8 @@ Test(job_half, names_the_call_that_differs_though_much_is_lost)
 		known += strstr(last, called) != NULL;
 		later += strstr(last, called) && !strstr(first, called);
 	}
-	cr_expect_geq(known * 2, jobs, "%d", known);
+	/* Of two jobs by chance neither. */
+	cr_expect(SANITIZED || known * 2 >= jobs, "%d", known);
 	cr_expect(SANITIZED || later, "%d", later);
 }
 

@@ -310,7 +310,10 @@ static void dear(struct job *job)
 	float *buffer = scan_room(&anywhere, LARGE * sizeof(float));
 	uint32_t most = 1, every = 1;
 
-	for (int tries = 0; tries < 60000 && (most < 8 || every > most / 2); tries++) {
+	/* What a launch takes is measured by the clock: where others want the processor it is more, and the budget takes as
+	 * much longer to earn it. */
+	alarm(280);
+	for (int tries = 0; tries < 160000 && (most < 8 || every > most / 2); tries++) {
 		NCCL(ncclAllReduce(buffer, buffer, LARGE, ncclFloat, ncclMax, job->comm, job->stream));
 		CU(cuStreamSynchronize(job->stream));
 		pause_ms(1);

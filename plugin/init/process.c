@@ -102,7 +102,7 @@ static int make_box(struct recording *recording, const struct identity *identity
 	return 0;
 }
 
-/* Text that grows by one note after another. */
+/* Text that grows by one note after another; what finds no room is cut off. */
 struct notes {
 	char text[1024];
 	size_t length;
@@ -110,14 +110,21 @@ struct notes {
 
 static void __attribute__((format(printf, 2, 3))) add_note(struct notes *notes, const char *format, ...)
 {
-	size_t room = sizeof(notes->text) - notes->length;
-	int length = notes->length ? snprintf(notes->text + notes->length, room, "; ") : 0;
+	static const char between[] = "; ";
 	va_list arguments;
 
+	if (notes->length + sizeof(between) > sizeof(notes->text))
+		return;
+	if (notes->length) {
+		memcpy(notes->text + notes->length, between, sizeof(between));
+		notes->length += sizeof(between) - 1;
+	}
+	size_t room = sizeof(notes->text) - notes->length;
 	va_start(arguments, format);
-	length += vsnprintf(notes->text + notes->length + length, room - (size_t)length, format, arguments);
+	int length = vsnprintf(notes->text + notes->length, room, format, arguments);
 	va_end(arguments);
-	notes->length += (size_t)length < room ? (size_t)length : room - 1;
+	if (length > 0)
+		notes->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
 /* Each rank's driver compiles the kernel, and keeps it in a directory that ranks may share. As the driver decides. */

@@ -182,7 +182,7 @@ static void report_start(const struct box_writer *box, const struct scan_device 
 		message("recording to memory of its own (%.1f MiB a process): no collector and no report will see it", (double)box->size / (1 << 20));
 	note_limits(&notes, box->header, device);
 	if (notes.length)
-		message("of this job: %s", notes.text);
+		message("note: %s", notes.text);
 }
 
 static void read_config(struct config *config, bool speaks_for_node)

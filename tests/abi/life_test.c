@@ -192,7 +192,7 @@ Test(life, the_start_line_says_where_and_how_to_look)
 	cr_expect(strstr(text, "rankwatch findings"), "%s", text);
 	cr_expect(strstr(text, "RANKWATCH=off"), "%s", text);
 	const char *second = strchr(text, '\n') + 1;
-	cr_expect_eq(strncmp(second, "rankwatch: of this job: ", 24), 0, "what is not seen: %s", text);
+	cr_expect_eq(strncmp(second, "rankwatch: note: ", 17), 0, "what is not seen: %s", text);
 	cr_expect(strstr(second, "NaN and Inf are not looked for (scan: none: no CUDA driver)"), "%s", text);
 	cr_expect_eq(strchr(second, '\n') + 1, text + strlen(text), "two lines: %s", text);
 }

@@ -43,15 +43,20 @@ static bool worth_a_name(const struct thread *thread, __u64 now)
 	return now - thread->off_ns >= threshold_ns / 10 || worth_a_look(thread, now);
 }
 
+static void forget(struct waker *waker)
+{
+	waker->tid = 0;
+	waker->tgid = 0;
+	waker->name[0] = 0;
+}
+
 static void begin_sums(struct thread *thread)
 {
 	thread->blocked_ns = 0;
 	thread->run_queue_ns = 0;
 	thread->longest.ns = 0;
 	thread->longest.frame_count = 0;
-	thread->longest.waker.tid = 0;
-	thread->longest.waker.tgid = 0;
-	thread->longest.waker.name[0] = 0;
+	forget(&thread->longest.waker);
 	thread->longest.state = 0;
 	thread->longest.io_wait = 0;
 }
@@ -104,9 +109,7 @@ static void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
 
 	thread->off_ns = now;
 	thread->wake_ns = 0;
-	thread->waker.tid = 0;
-	thread->waker.tgid = 0;
-	thread->waker.name[0] = 0;
+	forget(&thread->waker);
 	thread->state = state;
 }
 
@@ -213,13 +216,29 @@ static void enter_system_call(struct task_struct *task, __s32 number, __u64 argu
 	thread->system_call = number;
 }
 
-static void exit_system_call(struct task_struct *task)
+/* EINTR, or one of the kernel's own numbers after which it calls a handler, stops or kills the thread, or begins the
+ * call again: ERESTARTSYS to ERESTART_RESTARTBLOCK. */
+static bool is_interrupted(long result)
+{
+	return result == -4 || (result <= -512 && result >= -516);
+}
+
+/* Who sends a signal ends nothing that the thread waits for: a debugger that attaches, a launcher that kills. */
+static void forget_wakers(struct thread *thread)
+{
+	forget(&thread->waker);
+	forget(&thread->longest.waker);
+}
+
+static void exit_system_call(struct task_struct *task, long result)
 {
 	struct thread *thread = thread_of(task, 0);
 	if (!thread || thread->system_call == OUTSIDE)
 		return;
 
 	__u64 now = bpf_ktime_get_ns();
+	if (is_interrupted(result))
+		forget_wakers(thread);
 	report_due(task, thread, now);
 	if (now > thread->enter_ns && now - thread->enter_ns >= threshold_ns) {
 		report_wait(task, thread, thread->enter_ns, now);
@@ -288,9 +307,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit)
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 {
-	exit_system_call(bpf_get_current_task_btf());
+	exit_system_call(bpf_get_current_task_btf(), result);
 	return 0;
 }
 

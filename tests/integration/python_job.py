@@ -11,6 +11,7 @@ import gc
 import hashlib
 import os
 import queue
+import signal
 import socket
 import subprocess
 import sys
@@ -426,11 +427,22 @@ def outcome(ranks, limit_s):
     return status or next((rank.returncode for rank in ranks if rank.returncode), 0)
 
 
+def be_debugged(rank):
+    """A debugger that attaches, and leaves again."""
+    rank.send_signal(signal.SIGSTOP)
+    rank.send_signal(signal.SIGCONT)
+
+
 def launch(fault):
     import tempfile
     with tempfile.TemporaryDirectory() as directory:
         limit_s = STUCK_S if fault in ("deadlock", "loader-forked") else LIMIT_S
-        status = outcome(start(fault, directory, 0), limit_s)
+        ranks = start(fault, directory, 0)
+        if fault == "loader-forked":
+            debugger = threading.Timer(STUCK_S / 2, be_debugged, [ranks[FAULTY]])
+            debugger.daemon = True
+            debugger.start()
+        status = outcome(ranks, limit_s)
         if status and fault == "restart":
             status = outcome(start(fault, directory, 1), limit_s)
     sys.exit(128 - status if status < 0 else status)

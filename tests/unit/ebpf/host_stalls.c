@@ -422,6 +422,23 @@ static void check_pipe(struct bench *bench)
 	      wait.file_system);
 }
 
+static void check_interrupted(struct bench *bench)
+{
+	int read_on = 0;
+
+	stall(bench, "who sends a signal has not ended what the thread waits for", victim_interrupted);
+	for (int i = 0; i < bench->seen.count; i++) {
+		const struct analysis_wait *wait = &bench->seen.waits[i];
+		if (wait->kind != ANALYSIS_WAIT_INTERVAL || wait->system_call != SYS_read ||
+		    wait->tid != (uint32_t)bench->truth.main_tid || wait->start_ns < bench->truth.start_ns)
+			continue;
+		CHECK(wait->waker_tid == (read_on ? (uint32_t)bench->truth.helper_pid : 0), "waker %u %s of wait %d",
+		      wait->waker_tid, wait->waker, read_on);
+		read_on++;
+	}
+	CHECK(read_on == 2, "%d waits", read_on);
+}
+
 static void check_poll(struct bench *bench)
 {
 #ifdef SYS_poll
@@ -553,9 +570,9 @@ static void check_chain(struct bench *bench)
 typedef void check(struct bench *bench);
 
 static check *const without_disk[] = { check_sleep, check_before, check_kill,  check_lock,  check_timed_lock, check_turns, check_majority,
-				       check_pipe,  check_poll,   check_drops, check_compat, check_stop,	   check_queue };
+				       check_pipe,  check_interrupted, check_poll,   check_drops, check_compat, check_stop,	   check_queue };
 /* That each way of seeing works, not how exactly. */
-static check *const few[] = { check_sleep, check_before, check_lock, check_pipe, check_poll, check_compat };
+static check *const few[] = { check_sleep, check_before, check_lock, check_pipe, check_interrupted, check_poll, check_compat };
 static check *const with_disk[] = { check_fsync, check_chain };
 
 /* Where one fails, everything that was seen of its victim is printed: a failure that comes once in a hundred runs has to be

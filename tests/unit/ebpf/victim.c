@@ -287,6 +287,39 @@ void victim_pipe(struct victim_truth *truth, const char *folder)
 	waitpid(peer, NULL, 0);
 }
 
+static void be_interrupted(int number)
+{
+	(void)number;
+}
+
+/* The reader is sent a signal, as by a debugger that attaches, and reads on. */
+void victim_interrupted(struct victim_truth *truth, const char *folder)
+{
+	struct sigaction restart = { .sa_handler = be_interrupted, .sa_flags = SA_RESTART };
+	pid_t reader = getpid();
+	int ends[2];
+	char byte;
+
+	(void)folder;
+	if (pipe(ends) || sigaction(SIGUSR1, &restart, NULL))
+		abort();
+	pid_t peer = fork();
+	if (!peer) {
+		prctl(PR_SET_NAME, "peer");
+		sleep_ms(150);
+		if (kill(reader, SIGUSR1))
+			_exit(1);
+		sleep_ms(50);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	truth->helper_pid = peer;
+	begin(truth);
+	if (read(ends[0], &byte, 1) != 1)
+		abort();
+	end(truth);
+	waitpid(peer, NULL, 0);
+}
+
 /* As a host that blocks until its GPU is done: poll(2) on a file called as the driver's, which nobody makes ready. */
 void victim_poll(struct victim_truth *truth, const char *folder)
 {

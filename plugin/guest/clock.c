@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <time.h>
 
+static const uint64_t rest_most_ns = 100000000;
+
 typedef int read_clock(clockid_t clock, struct timespec *now);
 
 static _Atomic(read_clock *) current = clock_gettime; /* libc's, until the kernel's has been found */
@@ -32,4 +34,13 @@ uint64_t clock_ns(void)
 
 	atomic_load_explicit(&current, memory_order_relaxed)(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_rest(uint64_t ns)
+{
+	uint64_t begun = clock_ns();
+
+	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+	uint64_t took = clock_ns() - begun;
+	return took < rest_most_ns ? took : rest_most_ns;
 }

@@ -4,14 +4,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
+#include "plugin/guest/clock.h"
 #include "plugin/guest/own_thread.h"
 
-enum {
-	TURN_NS = 100000,
-	TURNS = PATIENCE_MS * (1000000 / TURN_NS),
-};
+static const uint64_t patience_ns = PATIENCE_MS * UINT64_C(1000000), turn_ns = 100000;
 
 /* No lock: a forked child could inherit it taken. */
 enum state { IDLE, BUSY, HELD_UP /* busy for longer than anybody waits */ };
@@ -20,14 +17,9 @@ static _Atomic int state;
 static void (*the_work)(const void *argument);
 static _Alignas(max_align_t) unsigned char the_argument[PATIENCE_ARGUMENT];
 
-static void rest(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
-}
-
 static bool claim(void)
 {
-	for (int i = 0; i < TURNS; i++, rest()) {
+	for (uint64_t waited = 0; waited < patience_ns; waited += clock_rest(turn_ns)) {
 		int expected = IDLE;
 
 		/* Acquire: pairs with the release of who had it before. */
@@ -44,7 +36,7 @@ static bool await(void)
 {
 	int expected = BUSY;
 
-	for (int i = 0; i < TURNS; i++, rest())
+	for (uint64_t waited = 0; waited < patience_ns; waited += clock_rest(turn_ns))
 		if (atomic_load_explicit(&state, memory_order_acquire) == IDLE)
 			return true;
 	return !atomic_compare_exchange_strong(&state, &expected, HELD_UP);

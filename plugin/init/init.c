@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/init/init.h"
 
-#include <time.h>
-
+#include "plugin/guest/clock.h"
 #include "plugin/guest/message.h"
 #include "plugin/guest/try_lock.h"
 #include "plugin/init/awaited.h"
@@ -15,10 +14,8 @@
 #include "plugin/recording/recording.h"
 #include "plugin/scanning/scanning.h"
 
-enum {
-	POLL_NS = 1000000,
-	POLLS = 5000, /* of one and the same query of another thread; the collector reports that call by then, too */
-};
+static const uint64_t poll_ns = 1000000,
+		      most_ns = 5000000000; /* of one and the same query of another thread; the collector reports that call by then, too */
 
 /* Inits query the driver one after the other. Where a query of another thread does not return, an init goes on without
  * its own: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,
@@ -31,13 +28,13 @@ static bool begin_query(void)
 {
 	uint32_t before = atomic_load_explicit(&queried, memory_order_relaxed);
 
-	for (int polls = 0; polls < POLLS; polls++) {
+	for (uint64_t waited = 0; waited < most_ns;) {
 		if (try_lock_take(&querying))
 			return true;
-		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+		waited += clock_rest(poll_ns);
 		uint32_t now = atomic_load_explicit(&queried, memory_order_relaxed);
 		if (now != before)
-			polls = 0;
+			waited = 0;
 		before = now;
 	}
 	return false;

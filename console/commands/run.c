@@ -24,6 +24,7 @@
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/other_hosts.h"
+#include "console/run/on_finding.h"
 #include "console/run/post_mortem.h"
 #include "console/run/start_line.h"
 #include "console/run/supervisor.h"
@@ -41,6 +42,7 @@ enum {
 	HELLO_MS = 2000,
 	PAGE_MS = 15000,
 	POST_MORTEM_MS = 10000,
+	COMMANDS_MS = 4500, /* as a collector waits for its last ones */
 	COLLECTOR_END_MS = 1000,
 	LINES_MS = 2000
 };
@@ -494,7 +496,7 @@ static void take_post_mortem(struct run *run, const json_t *findings)
 /* Another launcher of the job that is left has more to see. */
 static bool needs_post_mortem(const struct run *run)
 {
-	if (!job_exit_status(&run->job) || (run->options.quiet && !run->lines) || (run->summary && !is_last(run)))
+	if (!job_exit_status(&run->job) || (run->options.quiet && !run->lines && !run->options.sinks.on_finding) || (run->summary && !is_last(run)))
 		return false;
 	json_t *worst = announcer_worst(&run->announcer);
 
@@ -513,12 +515,19 @@ static void judge_boxes(struct run *run)
 		.timeout_ms = POST_MORTEM_MS,
 		.signal_fd = run->job.signal_fd,
 	};
+	const struct on_finding_request commands = {
+		.command = run->options.sinks.on_finding,
+		.mask = &run->job.mask,
+		.timeout_ms = COMMANDS_MS,
+		.signal_fd = run->job.signal_fd,
+	};
 
 	if (!needs_post_mortem(run))
 		return;
 	if (post_mortem(&request, &findings) && summary)
 		json_object_set_new(summary, "unjudged", json_true());
 	take_post_mortem(run, findings);
+	on_finding_run(&commands, findings);
 	json_decref(findings);
 }
 

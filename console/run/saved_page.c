@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,9 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "console/command.h"
-#include "console/run/job.h"
+#include "console/run/child_end.h"
 
 enum { STOP_MS = 1000 };
 
@@ -47,23 +45,6 @@ static int start(const struct saved_page_request *request, const char *path, pid
 	return -err;
 }
 
-static int await_end(int pidfd, int signal_fd, unsigned timeout_ms)
-{
-	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
-
-	for (; now_ns < end_ns; now_ns = clock_monotonic_ns()) {
-		struct pollfd waits[] = { { .fd = pidfd, .events = POLLIN }, { .fd = signal_fd, .events = POLLIN } };
-
-		if (poll(waits, 2, (int)((end_ns - now_ns) / 1000000) + 1) < 0 && errno != EINTR)
-			return -errno;
-		if (waits[0].revents)
-			return 0;
-		if (waits[1].revents && job_told_to_end(signal_fd))
-			return -EINTR;
-	}
-	return -ETIMEDOUT;
-}
-
 /* SIGTERM has it remove its half page; SIGKILL ends one that does not within a second. One that hangs in a file system cannot be
  * ended at all, and is not waited for. */
 static void stop(pid_t pid, int pidfd)
@@ -71,7 +52,7 @@ static void stop(pid_t pid, int pidfd)
 	int status;
 
 	kill(pid, SIGTERM);
-	if (pidfd < 0 || await_end(pidfd, -1, STOP_MS))
+	if (pidfd < 0 || child_end_await(pidfd, -1, STOP_MS))
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, WNOHANG);
 }
@@ -99,7 +80,7 @@ int saved_page_write(const struct saved_page_request *request, char path[PATH_MA
 	err = length < PATH_MAX ? start(request, path, &pid) : -ENAMETOOLONG;
 	if (!err) {
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		err = end(pid, pidfd, pidfd < 0 ? -errno : await_end(pidfd, request->signal_fd, request->timeout_ms));
+		err = end(pid, pidfd, pidfd < 0 ? -errno : child_end_await(pidfd, request->signal_fd, request->timeout_ms));
 		if (pidfd >= 0)
 			close(pidfd);
 	}

@@ -13,7 +13,7 @@ HANG = (*SIZES, "--steps=100000", "--grace=60", "--limit=60", "--fault=never", f
 
 
 def start(play, *command):
-    return play.start(stage.RANKWATCH, "run", "--findings", play.dir / "findings", "--", *command)
+    return play.start(stage.RANKWATCH, "run", "--findings", play.dir / "findings", "--on-finding", f"cat >>{play.dir}/heard", "--", *command)
 
 
 def findings(play):
@@ -47,6 +47,8 @@ def check_told(failures, play, job, what):
     failures.check("findings   none" not in said, f"{what}: not \"findings none\"")
     found = [one for one in findings(play) if one.get("severity") in ("warning", "critical")]
     failures.check([one["ranks"] for one in found] == [[LATE]], f"{what}: in the file, too: {[one['text'] for one in found]}")
+    heard = stage.json_lines((play.dir / "heard").read_text()) if (play.dir / "heard").exists() else []
+    failures.check(heard == found, f"{what}: --on-finding is run for it, once, as it opens: {heard}")
     failures.check(took_s < 20, f"{what}: its status came after {took_s:.1f} s")
 
 
@@ -71,6 +73,7 @@ def play_silent(failures, what, act, *command):
         act(play, job)
         failures.check(job.wait(60), f"{what}: its own status, which is not 0")
         said = job.err.text()
+        failures.check(not (play.dir / "heard").exists(), f"{what}: no command is run")
         failures.check("findings   none\n" in said and "verdict" not in said, f"{what}: nothing is found: {said}")
 
 

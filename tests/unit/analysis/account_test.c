@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "analysis/evidence.h"
+#include "analysis/host/evidence.h"
 #include "analysis/model.h"
 #include "adding_up.h"
 #include "played.h"

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analysis/alike.h"
+#include "analysis/numbers/alike.h"
 
 enum { RANKS = 16, COMMUNICATORS = 32 };
 

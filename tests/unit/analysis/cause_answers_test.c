@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "analysis/advice.h"
-#include "analysis/cause.h"
-#include "analysis/cause_text.h"
-#include "analysis/children.h"
-#include "analysis/job.h"
-#include "analysis/other_looks.h"
-#include "analysis/python_looks.h"
+#include "analysis/report/advice.h"
+#include "analysis/explain/cause.h"
+#include "analysis/report/cause_text.h"
+#include "analysis/host/children.h"
+#include "analysis/known/job.h"
+#include "analysis/host/other_looks.h"
+#include "analysis/host/python_looks.h"
 #include "kept_answers.h"
 
 enum { GROUPS = 80, SCENES = 25, MAIN = 100, THREADS = 5, WINDOWS = 3, TEXT = 256 };

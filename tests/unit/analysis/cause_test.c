@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "analysis/advice.h"
-#include "analysis/cause.h"
-#include "analysis/cause_text.h"
-#include "analysis/job.h"
-#include "analysis/text.h"
+#include "analysis/report/advice.h"
+#include "analysis/explain/cause.h"
+#include "analysis/report/cause_text.h"
+#include "analysis/known/job.h"
+#include "analysis/report/text.h"
 
 enum { MAIN = 100, WRITER = 101, WORKER = 110, WORKERS = 8 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "analysis/cells.h"
+#include "analysis/known/cells.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/call_order.h"
+#include "analysis/known/call_order.h"
 #include "seeds.h"
 
 enum { RANKS = 8, PROGRAM = 256, COMMUNICATOR_SIZE = 8 };

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "analysis/period.h"
-#include "analysis/steps.h"
+#include "analysis/steps/period.h"
+#include "analysis/steps/steps.h"
 
 enum { MAIN = PERIOD_FIRST_THREAD, AUTOGRAD = 0, PROGRAMS = 3 };
 enum call { GATHER = 8, SCATTER, NORM, LOSS, SEND, RECEIVE, BARRIER, BUCKET };

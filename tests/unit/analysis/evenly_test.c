@@ -2,7 +2,7 @@
 /* When a rank is late evenly, and by far more than another one: each limit from both sides. */
 #include <criterion/criterion.h>
 
-#include "analysis/evenly.h"
+#include "analysis/numbers/evenly.h"
 
 Test(evenly, the_smaller_of_working_longer_and_being_inside_less_counts_either_way)
 {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/excursion.h"
-#include "analysis/peers.h"
-#include "analysis/straggler.h"
+#include "analysis/late/excursion.h"
+#include "analysis/late/peers.h"
+#include "analysis/late/straggler.h"
 
 enum { LATE = 0, NOTED_LATER = 2 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 
 enum { LINES = 4 * FINDINGS_MAX };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gpu_course.h"
+#include "analysis/host/gpu_course.h"
 #include "analysis/model.h"
 #include "small_job.h"
 

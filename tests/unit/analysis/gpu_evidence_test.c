@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/gpu_evidence.h"
+#include "analysis/explain/gpu_evidence.h"
 #include "history.h"
 
 enum { RANKS = 8, SICK = 3, OF_HOST = 4 /* ranks, where there are two hosts: SICK is the last of the first one */, FIRST_LATE = 15, POLL_MS = 500 };

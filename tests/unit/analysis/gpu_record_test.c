@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "analysis/gpu_record.h"
-#include "analysis/gpus.h"
+#include "analysis/report/gpu_record.h"
+#include "analysis/host/gpus.h"
 #include "analysis/model.h"
 #include "small_job.h"
 

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/gpu_trend.h"
-#include "analysis/usual.h"
+#include "analysis/host/gpu_trend.h"
+#include "analysis/known/usual.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/model.h"
-#include "analysis/ports.h"
-#include "analysis/stalls.h"
+#include "analysis/host/ports.h"
+#include "analysis/host/stalls.h"
 
 #define SECOND UINT64_C(1000000000)
 

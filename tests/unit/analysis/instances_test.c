@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/instances.h"
+#include "analysis/known/instances.h"
 #include "seeds.h"
 
 enum { COMMUNICATORS = 3, SEQUENCES = 20000, MEMBERS = 3 };

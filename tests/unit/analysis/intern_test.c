@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/intern.h"
+#include "analysis/numbers/intern.h"
 
 Test(intern, keeps_each_string_once)
 {

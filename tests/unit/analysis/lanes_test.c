@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
 #include "analysis/job/told.h"

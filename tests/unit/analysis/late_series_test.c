@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/late_series.h"
+#include "analysis/numbers/late_series.h"
 
 enum { RANKS = 8, ROW_MS = 150, LATE_MS = 45 };
 
@@ -21,7 +21,7 @@ static void begin(void)
 	cr_assert(late_series_has(&series, RANKS));
 }
 
-/* As analysis/rows.h asks. */
+/* As analysis/late/rows.h asks. */
 static bool is_found(uint32_t rank)
 {
 	return late_series_is_late(&series, rank, ROW_MS) && late_series_is_proven(&series, rank, ROW_MS);

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/lateness.h"
+#include "analysis/measure/lateness.h"
 
 enum { RANKS = 4 };
 

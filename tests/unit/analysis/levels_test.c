@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "analysis/levels.h"
-#include "analysis/trend.h"
+#include "analysis/explain/levels.h"
+#include "analysis/numbers/trend.h"
 
 /* From 0 to below 1, the same in each run. */
 static double noise(size_t i)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "kept_answers.h"
 #include "shown.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/model.h"
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "small_job.h"
 
 enum { XID = 48, OPERATIONS = 3 };

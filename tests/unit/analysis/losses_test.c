@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "analysis/losses.h"
+#include "analysis/measure/losses.h"
 #include "played.h"
 
 enum { MS = 1000000 };

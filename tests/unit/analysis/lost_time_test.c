@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/lost_time.h"
+#include "analysis/measure/lost_time.h"
 
 enum { RANKS = 4 };
 

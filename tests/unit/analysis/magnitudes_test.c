@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "scanned.h"
 
 enum { RANKS = 8, STEPS = 30, SECOND_HALF = 16 };

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "counted_memory.h"
 #include "even_jobs.h"
 #include "loose_jobs.h"

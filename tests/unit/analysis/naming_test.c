@@ -5,7 +5,7 @@
 
 #include <rankwatch/blackbox.h>
 
-#include "analysis/naming.h"
+#include "analysis/report/naming.h"
 
 static const char *ranks_of(size_t room, size_t count, const int32_t *ranks)
 {

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/job.h"
-#include "analysis/numbering.h"
+#include "analysis/known/job.h"
+#include "analysis/steps/numbering.h"
 #include "history.h"
 #include "pipelined.h"
 #include "seeds.h"

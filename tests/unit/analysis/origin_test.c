@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/model.h"
-#include "analysis/stains.h"
+#include "analysis/measure/stains.h"
 #include "scanned.h"
 #include "seeds.h"
 

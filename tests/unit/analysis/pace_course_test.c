@@ -2,7 +2,7 @@
 /* Whether a job's steps have become longer for good: series of steps by themselves, and whole jobs. */
 #include <criterion/criterion.h>
 
-#include "analysis/pace_course.h"
+#include "analysis/measure/pace_course.h"
 #include "noisy.h"
 #include "played.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "analysis/pace.h"
+#include "analysis/measure/pace.h"
 
 Test(pace, is_from_the_start_of_a_step_to_that_of_the_next)
 {

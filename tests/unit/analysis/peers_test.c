@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/lateness.h"
-#include "analysis/peers.h"
-#include "analysis/straggler.h"
+#include "analysis/measure/lateness.h"
+#include "analysis/late/peers.h"
+#include "analysis/late/straggler.h"
 
 #include "seeds.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/period.h"
+#include "analysis/steps/period.h"
 
 enum { MOST = 2048 };
 

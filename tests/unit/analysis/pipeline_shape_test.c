@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline_shape.h"
+#include "analysis/measure/pipeline_shape.h"
 #include "sim/workload/schedule.h"
 
 enum { RANKS_MAX = 12, CALLS_MAX = 2048 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "played.h"
 
 #include <criterion/criterion.h>

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/model.h"
-#include "analysis/port_evidence.h"
-#include "analysis/ports.h"
-#include "analysis/record.h"
+#include "analysis/explain/port_evidence.h"
+#include "analysis/host/ports.h"
+#include "analysis/report/record.h"
 #include "history.h"
 
 enum { PROCESS = 101, RANKS = 8, SLOW_STEP = 300, STEPS = 360, READ_MS = 2000, SAID = 8, PORTS = 4 };

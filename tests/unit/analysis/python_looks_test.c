@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/advice.h"
-#include "analysis/cause.h"
-#include "analysis/python_looks.h"
+#include "analysis/report/advice.h"
+#include "analysis/explain/cause.h"
+#include "analysis/host/python_looks.h"
 
 enum { MAIN = 10, OTHER = 11, THIRD = 12 };
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/job.h"
-#include "analysis/record.h"
+#include "analysis/known/job.h"
+#include "analysis/report/record.h"
 
 enum { RANKS = 4 };
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/lateness.h"
+#include "analysis/measure/lateness.h"
 #include "analysis/node/cuts.h"
 #include "analysis/node/results.h"
 #include "analysis/node/roster.h"
-#include "analysis/values.h"
+#include "analysis/known/values.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)

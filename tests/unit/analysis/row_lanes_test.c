@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
 #include "analysis/job/row_lanes.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/instances.h"
-#include "analysis/rows.h"
-#include "analysis/sums.h"
+#include "analysis/known/instances.h"
+#include "analysis/late/rows.h"
+#include "analysis/late/sums.h"
 
 enum { RANKS = 8, STEP_MS = 150, OPERATIONS = 20 };
 #define MS UINT64_C(1000000)

@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/account.h"
-#include "analysis/cells.h"
-#include "analysis/gpu_trend.h"
-#include "analysis/gpus.h"
+#include "analysis/match/account.h"
+#include "analysis/known/cells.h"
+#include "analysis/host/gpu_trend.h"
+#include "analysis/host/gpus.h"
 #include "analysis/job/votes.h"
 #include "analysis/job/world.h"
-#include "analysis/levels.h"
+#include "analysis/explain/levels.h"
 #include "analysis/model.h"
-#include "analysis/pace.h"
-#include "analysis/pace_course.h"
-#include "analysis/period.h"
-#include "analysis/record.h"
-#include "analysis/trend.h"
+#include "analysis/measure/pace.h"
+#include "analysis/measure/pace_course.h"
+#include "analysis/steps/period.h"
+#include "analysis/report/record.h"
+#include "analysis/numbers/trend.h"
 #include "kept_answers.h"
 
 #define MS UINT64_C(1000000)

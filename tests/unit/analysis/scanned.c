@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/model.h"
-#include "analysis/usual.h"
+#include "analysis/known/usual.h"
 
 enum { FIRST_BAD = 4711 };
 

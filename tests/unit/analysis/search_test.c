@@ -7,7 +7,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "analysis/call_order.h"
+#include "analysis/known/call_order.h"
 #include "analysis/job/search.h"
 
 enum { RANKS = 2, COMM = 7 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shown.h"
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 
 enum { SHOWN = 8 };
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/peers.h"
-#include "analysis/steadiness.h"
-#include "analysis/suspect.h"
+#include "analysis/late/peers.h"
+#include "analysis/numbers/steadiness.h"
+#include "analysis/late/suspect.h"
 
 enum { STEP = 1000, SERIES = 400 };
 

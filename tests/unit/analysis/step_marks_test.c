@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 
 enum { CALLS = 12 };
 

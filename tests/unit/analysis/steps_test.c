@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/period.h"
-#include "analysis/steps.h"
+#include "analysis/steps/period.h"
+#include "analysis/steps/steps.h"
 #include "seeds.h"
 
 enum { MAIN = PERIOD_FIRST_THREAD, AUTOGRAD = 0, NUMBER = PERIOD_NUMBER | MAIN, PASSED = PERIOD_TRANSFER | MAIN, CALLS_MAX = 1 << 20, STEPS = 41 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/model.h"
-#include "analysis/straggler_cost.h"
+#include "analysis/late/straggler_cost.h"
 
 enum { RANKS = 2, STEPS = 12, LATE_RANK = 0 };
 

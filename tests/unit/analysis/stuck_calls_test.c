@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls in which nobody can be told to be missing: analysis/stuck_calls.h. */
+/* Calls in which nobody can be told to be missing: analysis/hang/stuck_calls.h. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

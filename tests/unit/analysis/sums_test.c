@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "analysis/evenly.h"
-#include "analysis/job.h"
-#include "analysis/lateness.h"
-#include "analysis/sums.h"
+#include "analysis/numbers/evenly.h"
+#include "analysis/known/job.h"
+#include "analysis/measure/lateness.h"
+#include "analysis/late/sums.h"
 
 #include "even.h"
 #include "seeds.h"

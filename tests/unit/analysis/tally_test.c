@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "analysis/convoy.h"
-#include "analysis/tally.h"
+#include "analysis/explain/convoy.h"
+#include "analysis/host/tally.h"
 
 #define MS UINT64_C(1000000)
 

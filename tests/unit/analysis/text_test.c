@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/cause_text.h"
-#include "analysis/convoy.h"
+#include "analysis/report/cause_text.h"
+#include "analysis/explain/convoy.h"
 #include "analysis/model.h"
-#include "analysis/text.h"
+#include "analysis/report/text.h"
 
 static struct record *record;
 static const int32_t ranks[] = { 3, 5 }, others[] = { 0, 1, 2 };

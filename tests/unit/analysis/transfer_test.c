@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "analysis/transfer.h"
+#include "analysis/network/transfer.h"
 #include "played.h"
 #include "seeds.h"
 

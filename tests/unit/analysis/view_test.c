@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/evidence.h"
-#include "analysis/view.h"
+#include "analysis/host/evidence.h"
+#include "analysis/view/view.h"
 #include "played.h"
 
 enum { RANKS = 8 };

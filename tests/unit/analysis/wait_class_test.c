@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "analysis/wait_class.h"
+#include "analysis/host/wait_class.h"
 
 static intern_id intern(struct intern *table, const char *text)
 {

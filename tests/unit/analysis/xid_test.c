@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "analysis/xid.h"
+#include "analysis/numbers/xid.h"
 
 Test(xid, the_programs_own_errors_are_no_faults_of_the_gpu)
 {

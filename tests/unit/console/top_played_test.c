@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "protocol/snapshot.h"
 #include "console/top/model.h"
 #include "console/top/view.h"

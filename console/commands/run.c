@@ -496,7 +496,9 @@ static void take_post_mortem(struct run *run, const json_t *findings)
 /* Another launcher of the job that is left has more to see. */
 static bool needs_post_mortem(const struct run *run)
 {
-	if (!job_exit_status(&run->job) || (run->options.quiet && !run->lines && !run->options.sinks.on_finding) || (run->summary && !is_last(run)))
+	bool nobody_hears = run->options.quiet && !run->lines && !run->options.sinks.on_finding;
+
+	if (!job_exit_status(&run->job) || nobody_hears || (run->summary && !is_last(run)))
 		return false;
 	json_t *worst = announcer_worst(&run->announcer);
 

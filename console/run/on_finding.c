@@ -24,7 +24,8 @@ static int write_input(const json_t *finding)
 	struct written none = { 0 };
 	char *line = written_line(&none, finding);
 	size_t length = line ? strlen(line) : 0;
-	int fd = line ? memfd_create("rankwatch-finding", MFD_CLOEXEC) : -1, err = !line ? -ENODATA : fd < 0 ? -errno : 0;
+	int fd = line ? memfd_create("rankwatch-finding", MFD_CLOEXEC) : -1;
+	int err = !line ? -ENODATA : fd < 0 ? -errno : 0;
 
 	written_free(&none);
 	if (!err && (write(fd, line, length) != (ssize_t)length || write(fd, "\n", 1) != 1 || lseek(fd, 0, SEEK_SET)))
@@ -61,9 +62,9 @@ static int spawn(const struct on_finding_request *request, int input, pid_t *pid
 /* 0: *status is wait(2)'s; or -errno: it was killed. */
 static int await(pid_t pid, int signal_fd, uint64_t end_ns, int *status)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns(), left_ms = now_ns < end_ns ? (end_ns - now_ns) / 1000000 : 0;
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	int err = pidfd < 0 ? -errno : child_end_await(pidfd, signal_fd, now_ns < end_ns ? (unsigned)((end_ns - now_ns) / 1000000) : 0);
+	int err = pidfd < 0 ? -errno : child_end_await(pidfd, signal_fd, (unsigned)left_ms);
 
 	if (err)
 		kill(-pid, SIGKILL);
@@ -96,9 +97,11 @@ static void say_failure(int err, int status, bool *said)
 	if (err)
 		fprintf(stderr, "rankwatch run: the command of --on-finding: %s (said once)\n", strerror(-err));
 	else if (WIFSIGNALED(status))
-		fprintf(stderr, "rankwatch run: the command of --on-finding: ended by signal %d (said once)\n", WTERMSIG(status));
+		fprintf(stderr, "rankwatch run: the command of --on-finding: ended by signal %d (said once)\n",
+			WTERMSIG(status));
 	else
-		fprintf(stderr, "rankwatch run: the command of --on-finding: exit status %d (said once)\n", WEXITSTATUS(status));
+		fprintf(stderr, "rankwatch run: the command of --on-finding: exit status %d (said once)\n",
+			WEXITSTATUS(status));
 }
 
 static bool is_told(const json_t *findings, size_t before)
@@ -117,7 +120,8 @@ void on_finding_run(const struct on_finding_request *request, const json_t *find
 	bool said = false;
 	int err = 0;
 
-	for (size_t i = 0; request->command && i < json_array_size(findings) && err != -EINTR && err != -ETIMEDOUT; i++) {
+	for (size_t i = 0; request->command && i < json_array_size(findings) && err != -EINTR && err != -ETIMEDOUT;
+	     i++) {
 		int status = 0;
 
 		if (is_told(findings, i))

@@ -17,7 +17,8 @@ struct on_finding_request {
 	int signal_fd;        /* as of post_mortem() */
 };
 
-/* findings: an array, the most severe of an incident first: that one is told. What goes wrong is said once on stderr. */
+/* findings: an array, the most severe of an incident first: that one is told. What goes wrong is said once on
+ * stderr. */
 void on_finding_run(const struct on_finding_request *request, const json_t *findings);
 
 #endif

@@ -14,8 +14,9 @@
 #include "plugin/recording/recording.h"
 #include "plugin/scanning/scanning.h"
 
-static const uint64_t poll_ns = 1000000,
-		      most_ns = 5000000000; /* of one and the same query of another thread; the collector reports that call by then, too */
+static const uint64_t poll_ns = 1000000;
+/* Of one and the same query of another thread. The collector reports that call by then, too. */
+static const uint64_t most_ns = 5000000000;
 
 /* Inits query the driver one after the other. Where a query of another thread does not return, an init goes on without
  * its own: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,

@@ -13,7 +13,7 @@ import stage
 
 HOSTS = 4
 FAULT_STEP, STEPS = 24, 60  # for some seconds a host does not know yet which ranks it will not see
-STEP_MS = 200  # ranks, collectors and server share two processors: where these are what a step takes, no GPU makes it longer
+STEP_MS = 200  # ranks, collectors and server share two processors: where a step waits for these, no GPU makes it longer
 WITHIN_STEPS, MORE_S = 12, 6.0  # six late rows, and what rows take to come together
 SELECTION = ("tensor", "tensor, healthy")
 

@@ -13,7 +13,8 @@ HANG = (*SIZES, "--steps=100000", "--grace=60", "--limit=60", "--fault=never", f
 
 
 def start(play, *command):
-    return play.start(stage.RANKWATCH, "run", "--findings", play.dir / "findings", "--on-finding", f"cat >>{play.dir}/heard", "--", *command)
+    return play.start(stage.RANKWATCH, "run", "--findings", play.dir / "findings",
+                      "--on-finding", f"cat >>{play.dir}/heard", "--", *command)
 
 
 def findings(play):

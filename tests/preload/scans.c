@@ -314,8 +314,8 @@ static void reduce(struct job *job, float *buffer, size_t count, int rounds)
 }
 
 /*
- * The plugin's clock, once the test plays it: it stands still, but for what each reading takes by itself and what the test
- * adds. So what scans cost does not depend on who else wants the processors.
+ * The plugin's clock, once the test plays it: it stands still, but for what each reading takes by itself and what the
+ * test adds. So what scans cost does not depend on who else wants the processors.
  */
 static _Atomic uint64_t clock_now_ns; /* 0: as the kernel's */
 static _Atomic uint64_t clock_reading_ns;
@@ -348,7 +348,7 @@ static void play_clock(void)
 	clock_now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* How many operations there are to one that is scanned, on the rank with the fewest: as their threads have last decided. */
+/* How many operations there are to one that is scanned, on the rank with the fewest: as their threads decided last. */
 static uint64_t fewest(struct job *job)
 {
 	uint64_t since = clock_now_ns;
@@ -368,7 +368,8 @@ static uint64_t fewest(struct job *job)
 static void dear(struct job *job)
 {
 	enum { LARGE = 1 << 14 /* floats: small ones are few in any case */, ROUNDS = 32, CALM = 100 };
-	const uint64_t dear_ns = 10000000, calm_ns = UINT64_C(1000000000000); /* in which a scan that others held up is nothing */
+	const uint64_t dear_ns = 10000000;
+	const uint64_t calm_ns = UINT64_C(1000000000000); /* in which a scan that others held up is nothing */
 	float *buffer = scan_room(&anywhere, LARGE * sizeof(float));
 	uint64_t most, every = 1;
 	int calm = 0;

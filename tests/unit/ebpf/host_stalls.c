@@ -572,7 +572,8 @@ typedef void check(struct bench *bench);
 static check *const without_disk[] = { check_sleep, check_before, check_kill,  check_lock,  check_timed_lock, check_turns, check_majority,
 				       check_pipe,  check_interrupted, check_poll,   check_drops, check_compat, check_stop,	   check_queue };
 /* That each way of seeing works, not how exactly. */
-static check *const few[] = { check_sleep, check_before, check_lock, check_pipe, check_interrupted, check_poll, check_compat };
+static check *const few[] = { check_sleep, check_before, check_lock,  check_pipe,
+			      check_interrupted, check_poll, check_compat };
 static check *const with_disk[] = { check_fsync, check_chain };
 
 /* Where one fails, everything that was seen of its victim is printed: a failure that comes once in a hundred runs has to be

@@ -7,13 +7,13 @@
 #include <time.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_json.h"
-#include "console/box_removal.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/json_line.h"
-#include "console/size.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_removal.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/size.h"
+#include "console/dump/box_json.h"
 
 enum { KEY_OLDER = 0x100 };
 

@@ -7,11 +7,11 @@
 #include "base/descriptor_limit.h"
 #include "collector/collector.h"
 #include "collector/job_collector.h"
-#include "console/command.h"
-#include "console/kept_boxes.h"
-#include "console/kernel_xids.h"
-#include "console/nats_choice.h"
-#include "console/sink_choice.h"
+#include "console/boxes/kept_boxes.h"
+#include "console/cli/command.h"
+#include "console/client/nats_choice.h"
+#include "console/client/sink_choice.h"
+#include "console/replay/kernel_xids.h"
 
 enum { KEY_UNTIL_IDLE = 0x100, KEY_KERNEL_LOG, KEY_ANCESTOR, KEY_ALL_NODES, KEY_HOST };
 

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_json.h"
-#include "console/command.h"
-#include "console/install.h"
-#include "console/json_line.h"
-#include "console/unfinished.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/unfinished.h"
+#include "console/dump/box_json.h"
+#include "console/install/install.h"
 
 enum { PIECE = 1 << 16 };
 

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/demo_run.h"
-#include "console/demo_verdict.h"
 #include "base/paragraph.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/terminal.h"
+#include "console/trials/demo_run.h"
+#include "console/trials/demo_verdict.h"
 
 struct options {
 	const struct scenario *scenario;

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/command.h"
+#include "console/cli/command.h"
+#include "console/cli/terminal.h"
 #include "console/compare/comparison_text.h"
-#include "console/terminal.h"
 
 /* As diff(1). */
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2 };

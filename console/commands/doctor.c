@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/box_json.h"
-#include "console/command.h"
-#include "console/doctor/check.h"
-#include "console/json_line.h"
-#include "console/nats_choice.h"
 #include "base/paragraph.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/terminal.h"
+#include "console/client/nats_choice.h"
+#include "console/doctor/check.h"
+#include "console/dump/box_json.h"
 
 /* In the order in which they depend on each other. */
 static const struct check *const checks[] = {

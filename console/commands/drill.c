@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/drill_verdict.h"
-#include "console/install.h"
+#include "console/cli/command.h"
+#include "console/install/install.h"
+#include "console/trials/drill_verdict.h"
 #include "drill/delay.h"
 #include "identity/watchdog.h"
 

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_csv.h"
-#include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/command.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/progress.h"
+#include "console/dump/box_csv.h"
+#include "console/dump/box_json.h"
+#include "console/dump/inspector_line.h"
 #include "console/flight_recorder/dump.h"
-#include "console/inspector_line.h"
-#include "console/json_line.h"
-#include "console/progress.h"
 
 /* How operations are printed. */
 enum format { JSON, CSV, INSPECTOR, FORMATS };

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/install.h"
-#include "console/library_fault.h"
-#include "console/nccl_plugin.h"
+#include "console/cli/command.h"
+#include "console/install/install.h"
+#include "console/install/library_fault.h"
+#include "console/install/nccl_plugin.h"
 
 struct options {
 	const char *job;

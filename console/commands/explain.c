@@ -8,18 +8,18 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/terminal.h"
+#include "console/client/collectors.h"
+#include "console/replay/replay.h"
+#include "console/report/scan_share.h"
+#include "finding/step_text.h"
+#include "finding/value.h"
 #include "protocol/explanation.h"
 #include "protocol/message.h"
 #include "protocol/snapshot.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/collectors.h"
-#include "console/command.h"
-#include "console/replay.h"
-#include "console/scan_share.h"
-#include "console/terminal.h"
-#include "finding/step_text.h"
-#include "finding/value.h"
 
 enum { ANSWER_MS = 3000, LABEL = 10 };
 

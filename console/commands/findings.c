@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "console/collector_client.h"
-#include "console/command.h"
+#include "console/cli/command.h"
+#include "console/cli/terminal.h"
+#include "console/client/collector_client.h"
 #include "console/run/start_line.h"
-#include "console/terminal.h"
 #include "finding/announcer.h"
 #include "finding/written.h"
 

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/job_share.h"
-#include "console/ledger.h"
-#include "console/terminal.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/terminal.h"
+#include "console/report/job_share.h"
+#include "console/report/ledger.h"
 
 struct options {
 	struct box_choice choice;

@@ -7,18 +7,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/descriptor_limit.h"
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_removal.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/size.h"
+#include "console/client/collectors.h"
+#include "console/dump/box_json.h"
 #include "protocol/message.h"
 #include "protocol/sight.h"
-#include "console/box_choice.h"
-#include "console/box_json.h"
-#include "console/box_removal.h"
-#include "console/box_runs.h"
-#include "console/collectors.h"
-#include "console/command.h"
-#include "base/descriptor_limit.h"
-#include "console/size.h"
 
 enum { ANSWER_MS = 500 };
 

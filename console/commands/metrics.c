@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
+#include "console/cli/command.h"
 #include "console/metrics/scrape.h"
 #include "console/metrics/server.h"
 

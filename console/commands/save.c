@@ -8,14 +8,14 @@
 #include "blackbox/box_store.h"
 #include "blackbox/evidence.h"
 #include "blackbox/saved.h"
-#include "console/box_choice.h"
-#include "console/box_folder.h"
-#include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/json_line.h"
-#include "console/progress.h"
-#include "console/unfinished.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_folder.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/progress.h"
+#include "console/cli/unfinished.h"
+#include "console/dump/box_json.h"
 
 enum { KEY_TO = 0x100 };
 

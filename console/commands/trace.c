@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/job_share.h"
-#include "console/progress.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/progress.h"
+#include "console/report/job_share.h"
 #include "console/trace/export.h"
 #include "console/trace/output.h"
 #include "identity/decimal.h"

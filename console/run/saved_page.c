@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "console/command.h"
+#include "console/cli/command.h"
 #include "console/run/job.h"
 
 enum { STOP_MS = 1000 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/scan_share.h"
+#include "console/report/scan_share.h"
 
 static void expect(const struct box_entry *entries, size_t count, const char *begins)
 {

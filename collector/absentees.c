@@ -13,8 +13,8 @@
 #include "base/foreign_text.h"
 #include "base/proc_stat.h"
 #include "base/small_file.h"
-#include "collector/sources/owner_rights.h"
-#include "collector/sources/proc_io.h"
+#include "collector/sources/process/owner_rights.h"
+#include "collector/sources/process/proc_io.h"
 #include "identity/identity.h"
 
 enum {

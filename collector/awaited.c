@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/sources/fork_lock.h"
-#include "collector/sources/kin.h"
-#include "collector/sources/other_end.h"
+#include "collector/sources/process/kin.h"
+#include "collector/sources/waits/fork_lock.h"
+#include "collector/sources/waits/other_end.h"
 
 static const uint64_t ANSWER_NS = 1000000000;
 

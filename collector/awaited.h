@@ -10,7 +10,7 @@
 
 #include "analysis/analysis.h"
 #include "base/writer_process.h"
-#include "collector/sources/proc_source.h"
+#include "collector/sources/waits/proc_source.h"
 
 enum { AWAITED_MOST = 4 };
 

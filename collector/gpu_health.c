@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/sources/machine/nvml_source.h"
 #include "kernel_log/kernel_log.h"
-#include "collector/sources/nvml_source.h"
 
 enum { WHY = 192, POLL_MS = 100 };
 

@@ -14,12 +14,12 @@
 #include "collector/awaited.h"
 #include "collector/inner_threads.h"
 #include "collector/own_cost.h"
-#include "collector/sources/descendants.h"
-#include "collector/sources/kernel_source.h"
-#include "collector/sources/memory_limit.h"
-#include "collector/sources/mounts.h"
-#include "collector/sources/owner_rights.h"
-#include "collector/sources/proc_source.h"
+#include "collector/sources/process/descendants.h"
+#include "collector/sources/process/memory_limit.h"
+#include "collector/sources/process/owner_rights.h"
+#include "collector/sources/waits/kernel_source.h"
+#include "collector/sources/waits/mounts.h"
+#include "collector/sources/waits/proc_source.h"
 
 enum {
 	SUSPECTS = 16,

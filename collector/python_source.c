@@ -10,7 +10,7 @@
 
 #include "base/foreign_text.h"
 #include "base/yama.h"
-#include "collector/sources/python_look.h"
+#include "collector/sources/python/python_look.h"
 
 _Static_assert(sizeof(((struct python_place *)0)->function) == sizeof(((struct analysis_python_place *)0)->function) &&
 		   sizeof(((struct python_place *)0)->file) == sizeof(((struct analysis_python_place *)0)->file) &&

@@ -16,7 +16,7 @@
 #include "collector/host.h"
 #include "collector/live_boxes.h"
 #include "collector/python_source.h"
-#include "collector/sources/port_source.h"
+#include "collector/sources/machine/port_source.h"
 
 enum { WATCH_TICK_MS = 50 };
 

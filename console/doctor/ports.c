@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sources/port_files.h"
+#include "collector/sources/machine/port_files.h"
 #include "console/doctor/check.h"
 #include "console/doctor/child.h"
 

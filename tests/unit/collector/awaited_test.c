@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "collector/awaited.h"
-#include "collector/sources/kin.h"
+#include "collector/sources/process/kin.h"
 #include "fake_analysis.h"
 #include "other_user.h"
 #include "tests/unit/ebpf/recorded_tree.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/absentees.h"
+#include "collector/host/absentees.h"
 #include "collector/sources/machine/pause_counters.h"
 #include "collector/sources/machine/port_files.h"
 #include "collector/sources/process/memory_limit.h"

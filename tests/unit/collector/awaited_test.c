@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/awaited.h"
+#include "collector/host/awaited.h"
 #include "collector/sources/process/kin.h"
 #include "fake_analysis.h"
 #include "other_user.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "callback.h"
+#include "sim/cuda/callback.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "device_file.h"
-#include "stream.h"
+#include "sim/cuda/device_file.h"
+#include "sim/cuda/stream.h"
 
 struct callback {
 	struct callback *next;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The exported entry points: what every call passes before and after its implementation. */
-#include "calls.h"
+#include "sim/cuda/calls.h"
 
 #include <stdbool.h>
 
-#include "callback.h"
-#include "capture.h"
-#include "context.h"
-#include "fault.h"
-#include "stream.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/fault.h"
+#include "sim/cuda/stream.h"
 
 /* cuda.h gives these names to the newest version; here each version is exported under its own. */
 #undef cuDeviceGetUuid

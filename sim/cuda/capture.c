@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture.h"
+#include "sim/cuda/capture.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "calls.h"
-#include "context.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
 
 struct capture {
 	struct capture *next;

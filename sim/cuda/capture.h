@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "graph.h"
+#include "sim/cuda/graph.h"
 
 /* Where an event was recorded; id 0: not in a capture. The nodes may be looked at only while that capture lasts. */
 struct captured_point {

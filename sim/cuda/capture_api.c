@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "calls.h"
-#include "capture.h"
-#include "context.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
 
 CUresult sim_cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "context.h"
+#include "sim/cuda/context.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "callback.h"
-#include "calls.h"
-#include "device.h"
-#include "memory.h"
-#include "stream.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/device.h"
+#include "sim/cuda/memory.h"
+#include "sim/cuda/stream.h"
 
 #define STACK_DEPTH 32
 

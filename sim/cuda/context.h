@@ -8,8 +8,8 @@
 
 #include <cuda.h>
 
-#include "hardware_queue.h"
-#include "host_wait.h"
+#include "sim/cuda/hardware_queue.h"
+#include "sim/cuda/host_wait.h"
 
 #define CONTEXT_PRIORITY_LEAST    0
 #define CONTEXT_PRIORITY_GREATEST (-5)

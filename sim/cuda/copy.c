@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
-#include "capture.h"
-#include "host_wait.h"
-#include "memory.h"
-#include "stream.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/host_wait.h"
+#include "sim/cuda/memory.h"
+#include "sim/cuda/stream.h"
 
 struct copy {
 	void *to;

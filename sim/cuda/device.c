@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "device.h"
+#include "sim/cuda/device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calls.h"
-#include "context.h"
-#include "fault.h"
-#include "host_wait.h"
-#include "multiprocessors.h"
-#include "visible.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/fault.h"
+#include "sim/cuda/host_wait.h"
+#include "sim/cuda/multiprocessors.h"
+#include "sim/cuda/visible.h"
 
 static atomic_bool initialised, forked;
 static int host_count, device_count, physical[DEVICES_MAX];

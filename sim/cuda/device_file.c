@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "device_file.h"
+#include "sim/cuda/device_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "sim/cuda/device.h"
 
 /* Nothing is left behind: the descriptor alone keeps the file. */
 static int open_named(CUdevice device)

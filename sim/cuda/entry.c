@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "calls.h"
+#include "sim/cuda/calls.h"
 
 /* The one entry point that is also found by the name of a function it replaced. */
 static bool is_named(const struct call *call, const char *name, int version)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "error.h"
+#include "sim/cuda/error.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "sim/cuda/calls.h"
 
 static const struct {
 	CUresult error;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "event.h"
+#include "sim/cuda/event.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "calls.h"
-#include "capture.h"
-#include "context.h"
-#include "host_wait.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/host_wait.h"
 
 struct CUevent_st {
 	atomic_uint references; /* the handle, every record task on its way, nodes of graphs */

@@ -2,7 +2,7 @@
 #ifndef SIM_CUDA_EVENT_H
 #define SIM_CUDA_EVENT_H
 
-#include "stream.h"
+#include "sim/cuda/stream.h"
 
 /* What an event wait node waits for in a launch that is made now; the caller drops it. payload: the node's. */
 struct stream_point event_awaited(const void *payload);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fault.h"
+#include "sim/cuda/fault.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calls.h"
-#include "error.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/error.h"
 
 #define RULES_MAX 64
 

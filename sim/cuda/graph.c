@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph.h"
+#include "sim/cuda/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "sim/cuda/calls.h"
 
 void node_drop(CUgraphNode node)
 {

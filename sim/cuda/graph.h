@@ -9,9 +9,9 @@
 
 #include <stdatomic.h>
 
-#include "node_set.h"
-#include "stream.h"
-#include "user_object.h"
+#include "sim/cuda/node_set.h"
+#include "sim/cuda/stream.h"
+#include "sim/cuda/user_object.h"
 
 struct CUgraphNode_st {
 	atomic_uint references; /* the graph and its executable graphs */

@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "calls.h"
-#include "capture.h"
-#include "context.h"
-#include "event.h"
-#include "graph.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/event.h"
+#include "sim/cuda/graph.h"
 
 struct lane {
 	CUstream stream; /* NULL for the first lane: the launching one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hardware_queue.h"
+#include "sim/cuda/hardware_queue.h"
 
 #include <stdlib.h>
 

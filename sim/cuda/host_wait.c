@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "host_wait.h"
+#include "sim/cuda/host_wait.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "callback.h"
-#include "context.h"
-#include "device.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/device.h"
 
 static uint64_t rest_ns; /* between two bursts */
 static bool share_is_right = true;

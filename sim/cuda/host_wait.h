@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "stream.h"
+#include "sim/cuda/stream.h"
 
 #define HOST_WAIT_BURST_NS 5000
 

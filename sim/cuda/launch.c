@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callback.h"
-#include "calls.h"
-#include "context.h"
-#include "host_wait.h"
-#include "module.h"
-#include "multiprocessors.h"
-#include "stream.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/host_wait.h"
+#include "sim/cuda/module.h"
+#include "sim/cuda/multiprocessors.h"
+#include "sim/cuda/stream.h"
 
 /* A launch's arguments are copied at the call, as on a GPU: pointers first, then the values they point to. */
 struct arguments {

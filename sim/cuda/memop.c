@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "calls.h"
-#include "memory.h"
-#include "stream.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/memory.h"
+#include "sim/cuda/stream.h"
 
 #define WAIT_POLL_NS 2000000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "memory.h"
+#include "sim/cuda/memory.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "calls.h"
-#include "context.h"
-#include "device.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/device.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory_range *ranges;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "module.h"
+#include "sim/cuda/module.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
-#include "context.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
 
 struct CUmod_st {
 	bool owns_names;

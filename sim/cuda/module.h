@@ -2,7 +2,7 @@
 #ifndef SIM_CUDA_MODULE_H
 #define SIM_CUDA_MODULE_H
 
-#include "cpu_module.h"
+#include <cpu_module.h>
 
 struct CUfunc_st {
 	struct cpu_module_kernel kernel;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "multiprocessors.h"
+#include "sim/cuda/multiprocessors.h"
 
 #include <pthread.h>
 
-#include "device.h"
+#include "sim/cuda/device.h"
 
 struct pool {
 	unsigned int taken;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "node_set.h"
+#include "sim/cuda/node_set.h"
 
 #include <stdlib.h>
 

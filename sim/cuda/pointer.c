@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdint.h>
 
-#include "calls.h"
-#include "context.h"
-#include "device.h"
-#include "memory.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/device.h"
+#include "sim/cuda/memory.h"
 
 static CUresult range_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer,
 				const struct memory_range *range)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
-#include "scan_twin.h"
+#include "sim/cuda/module.h"
+#include "sim/cuda/scan_twin.h"
 
 #define TWIN_SUFFIX "__cpu"
 

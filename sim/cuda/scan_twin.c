@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "scan_twin.h"
+#include "sim/cuda/scan_twin.h"
 
 #include <stdbool.h>
 #include <string.h>

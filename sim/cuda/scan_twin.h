@@ -4,7 +4,7 @@
 #ifndef SIM_CUDA_SCAN_TWIN_H
 #define SIM_CUDA_SCAN_TWIN_H
 
-#include "cpu_module.h"
+#include <cpu_module.h>
 
 void rankwatch_scan__cpu(void **params, const struct cpu_launch *launch);
 

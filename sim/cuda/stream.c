@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stream.h"
+#include "sim/cuda/stream.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callback.h"
-#include "capture.h"
-#include "context.h"
-#include "host_wait.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/host_wait.h"
 
 CUstream stream_new(CUcontext context, unsigned int flags, int priority)
 {

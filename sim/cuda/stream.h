@@ -14,8 +14,8 @@
 
 #include <cuda.h>
 
-#include "hardware_queue.h"
-#include "node_set.h"
+#include "sim/cuda/hardware_queue.h"
+#include "sim/cuda/node_set.h"
 
 #define STREAM_QUEUE         1024 /* a full queue makes the submitter wait, as a GPU's launch queue does */
 #define STREAM_PAYLOAD_BYTES 112

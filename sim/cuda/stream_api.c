@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "calls.h"
-#include "capture.h"
-#include "context.h"
-#include "host_wait.h"
-#include "stream.h"
+#include "sim/cuda/calls.h"
+#include "sim/cuda/capture.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/host_wait.h"
+#include "sim/cuda/stream.h"
 
 /* One per thread and context, made on first use of CU_STREAM_PER_THREAD. */
 struct thread_stream {

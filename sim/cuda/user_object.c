@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "user_object.h"
+#include "sim/cuda/user_object.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "callback.h"
-#include "calls.h"
+#include "sim/cuda/callback.h"
+#include "sim/cuda/calls.h"
 
 struct CUuserObject_st {
 	atomic_uint references;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Entry points of earlier CUDA versions whose parameters differ from today's. */
-#include "calls.h"
+#include "sim/cuda/calls.h"
 
 CUresult sim_cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "visible.h"
+#include "sim/cuda/visible.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "sim/cuda/device.h"
 
 #define DEVICES_DEFAULT 8
 #define UUID_TEXT_BYTES 41 /* GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */

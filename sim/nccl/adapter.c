@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "adapter.h"
+#include "sim/nccl/adapter.h"
 
 #include <string.h>
 
-#include "release.h"
+#include "sim/nccl/release.h"
 
 #define STATES(first, last) ((uint32_t)((2ull << (last)) - (1ull << (first))))
 #define STEP_STATES         STATES(STATE_SEND_GPU_WAIT, STATE_RECV_GPU_WAIT)

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_ADAPTER_H
 #define SIM_NCCL_ADAPTER_H
 
-#include "profiler_abi_v1.h"
+#include "sim/nccl/profiler_abi_v1.h"
 
 #define ADAPTER_POISON 0xa5
 

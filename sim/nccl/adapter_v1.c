@@ -3,7 +3,7 @@
  * Versions 1 to 3. Coll and P2p hang from the group. From NCCL 2.27 on, whose own version is 4, they name no
  * communicator; the traffic is lost from 2.26 on, and version 1's operator already in 2.24.
  */
-#include "adapter.h"
+#include "sim/nccl/adapter.h"
 
 #include <string.h>
 

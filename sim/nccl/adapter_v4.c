@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions 4 to 7: each event is the head of version 7's, up to the last member that the version has. */
-#include "adapter.h"
+#include "sim/nccl/adapter.h"
 
 #include <string.h>
 

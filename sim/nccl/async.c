@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "async.h"
+#include "sim/nccl/async.h"
 
 static void *async_main(void *argument)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that need no communicator. */
-#include "driver.h"
-#include "export.h"
-#include "log.h"
-#include "meeting.h"
-#include "release.h"
+#include "sim/nccl/driver.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/meeting.h"
+#include "sim/nccl/release.h"
 
 ncclResult_t pncclGetVersion(int *version)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The collective and point-to-point calls. */
-#include "composite.h"
-#include "export.h"
-#include "group.h"
-#include "launch.h"
-#include "log.h"
-#include "number.h"
-#include "release.h"
-#include "window.h"
+#include "sim/nccl/composite.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/launch.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/window.h"
 
 static const char *const function_names[FUNCTIONS] = { "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter",
 						       "Send",      "Recv",      "AlltoAll",  "Gather", "Scatter" };

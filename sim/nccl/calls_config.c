@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The collectives with a configuration of their own. Of that only the tag for profilers has an effect. */
-#include "export.h"
-#include "log.h"
-#include "release.h"
-#include "user_tag.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/user_tag.h"
 
 static ncclResult_t begin(const ncclCollConfig_t *config, const char *call)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture.h"
+#include "sim/nccl/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
-#include "log.h"
-#include "network.h"
-#include "profiler.h"
-#include "release.h"
+#include "sim/nccl/launch.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/release.h"
 
 ncclResult_t capture_open(struct capture *capture)
 {

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "driver.h"
+#include "sim/nccl/driver.h"
 
 struct ncclComm;
 struct plan;

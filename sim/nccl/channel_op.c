@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "channel_op.h"
+#include "sim/nccl/channel_op.h"
 
 #include <stdlib.h>
 
-#include "profiler.h"
-#include "quirk.h"
-#include "release.h"
-#include "schedule.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/quirk.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/schedule.h"
 
 struct channel_slot {
 	struct channel_slot *next;

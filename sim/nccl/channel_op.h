@@ -7,7 +7,7 @@
 #ifndef SIM_NCCL_CHANNEL_OP_H
 #define SIM_NCCL_CHANNEL_OP_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 struct channel_op {
 	struct channel_op *next;   /* in a list that was made, and among the active ones */

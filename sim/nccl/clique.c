@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "clique.h"
+#include "sim/nccl/clique.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "comm.h"
+#include "sim/nccl/comm.h"
 
 #define ABORT_LOOK_NS 5000000 /* how often a wait looks whether its communicator was aborted */
 

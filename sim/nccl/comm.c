@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Building and dropping one rank of a communicator. */
-#include "comm.h"
+#include "sim/nccl/comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "connect.h"
-#include "fabric.h"
-#include "flip.h"
-#include "kernel.h"
-#include "log.h"
-#include "network.h"
-#include "profiler.h"
-#include "pxn.h"
-#include "quirk.h"
-#include "release.h"
-#include "window.h"
-#include "work.h"
+#include "sim/nccl/config.h"
+#include "sim/nccl/connect.h"
+#include "sim/nccl/fabric.h"
+#include "sim/nccl/flip.h"
+#include "sim/nccl/kernel.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/pxn.h"
+#include "sim/nccl/quirk.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/window.h"
+#include "sim/nccl/work.h"
 
 #define ABORT_WAKE_NS 1000000
 

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture.h"
-#include "clique.h"
-#include "driver.h"
-#include "hosts.h"
-#include "operator.h"
-#include "proxy.h"
-#include "segment.h"
-#include "work_count.h"
+#include "sim/nccl/capture.h"
+#include "sim/nccl/clique.h"
+#include "sim/nccl/driver.h"
+#include "sim/nccl/hosts.h"
+#include "sim/nccl/operator.h"
+#include "sim/nccl/proxy.h"
+#include "sim/nccl/segment.h"
+#include "sim/nccl/work_count.h"
 
 /* What a call does; the order is that of the names in function_name(). */
 enum function {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that ask communicators. */
-#include "comm.h"
-#include "export.h"
-#include "log.h"
+#include "sim/nccl/comm.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
 
 static ncclResult_t check(const char *call, const struct ncclComm *comm, const void *out)
 {

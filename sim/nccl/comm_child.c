@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export.h"
-#include "group.h"
-#include "log.h"
-#include "meeting.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/meeting.h"
+#include "sim/nccl/release.h"
 
 /* NCCL's child number: of the parent's, the count of its splits and the color; all shrinks count as split 0. */
 static ncclResult_t init_child(struct comm_job *job, uint64_t split, int rank, int nranks, const ncclUniqueId *id)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that end communicators or what runs on them. */
-#include "export.h"
-#include "group.h"
-#include "log.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
 
 static ncclResult_t run_finalize(struct comm_job *job)
 {

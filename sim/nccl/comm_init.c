@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "group.h"
-#include "log.h"
-#include "meeting.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/meeting.h"
+#include "sim/nccl/release.h"
 
 /* Once per job, not per rank: rank 0 of a process's first communicator. */
 static void say_what_this_is(int rank)

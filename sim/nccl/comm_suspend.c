@@ -3,9 +3,9 @@
  * ncclCommSuspend and ncclCommResume: all ranks of the communicator meet in either. No memory is given up here, and a
  * communicator that is suspended can be used all the same.
  */
-#include "export.h"
-#include "group.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/release.h"
 
 static ncclResult_t run_meeting(struct comm_job *job)
 {

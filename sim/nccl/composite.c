@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "composite.h"
+#include "sim/nccl/composite.h"
 
-#include "group.h"
-#include "number.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/number.h"
 
 bool composite_is(enum function function)
 {

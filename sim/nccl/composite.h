@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_COMPOSITE_H
 #define SIM_NCCL_COMPOSITE_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 bool composite_is(enum function function);
 /* Adds its sends and receives, in NCCL's order, to the open group. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "config.h"
+#include "sim/nccl/config.h"
 
 #include <string.h>
 
-#include "log.h"
+#include "sim/nccl/log.h"
 
 #define CHANNELS_MAX 64
 #define NOT_SET      NCCL_CONFIG_UNDEF_INT

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "connect.h"
+#include "sim/nccl/connect.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "async.h"
-#include "fabric.h"
-#include "log.h"
-#include "release.h"
+#include "sim/nccl/async.h"
+#include "sim/nccl/fabric.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
 
 static bool is_zero(const char *name)
 {

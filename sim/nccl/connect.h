@@ -9,7 +9,7 @@
 #ifndef SIM_NCCL_CONNECT_H
 #define SIM_NCCL_CONNECT_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* By init: whether the collectives' connections are there from the beginning. Behind the last meeting of all ranks. */
 void connect_init(struct ncclComm *comm);

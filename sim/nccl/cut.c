@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cut.h"
+#include "sim/nccl/cut.h"
 
 #include <string.h>
 
-#include "channel_op.h"
-#include "profiler.h"
-#include "schedule.h"
+#include "sim/nccl/channel_op.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/schedule.h"
 
 /* Of NCCL 2.28.9 on x86-64, with the default sizes. */
 #define ARGUMENT_BYTES      (4096 - 32) /* of a kernel, without their head */

@@ -7,7 +7,7 @@
 #ifndef SIM_NCCL_CUT_H
 #define SIM_NCCL_CUT_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Brings the collected calls into order, and hangs the plans behind the first one. On failure the plan owns them still.
  */

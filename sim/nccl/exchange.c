@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange.h"
+#include "sim/nccl/exchange.h"
 
-#include "link.h"
-#include "number.h"
-#include "protocol.h"
+#include "sim/nccl/link.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/protocol.h"
 
 static size_t least(size_t a, size_t b)
 {

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_EXCHANGE_H
 #define SIM_NCCL_EXCHANGE_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 #define EXCHANGE_PHASES 2
 

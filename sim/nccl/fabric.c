@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fabric.h"
+#include "sim/nccl/fabric.h"
 
 #include <pthread.h>
 #include <stdio.h>

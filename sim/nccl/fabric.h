@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* ncclInvalidUsage, said on stderr once: a variable says nothing that could be done. */
 ncclResult_t fabric_check(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "flip.h"
+#include "sim/nccl/flip.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
+#include "sim/nccl/number.h"
 
 enum side { NOWHERE, SENT, RECEIVED };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* ncclInvalidUsage, said on stderr once: the variable says nothing that could be done. */
 ncclResult_t flip_check(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "group.h"
+#include "sim/nccl/group.h"
 
 #include <stdlib.h>
 
-#include "export.h"
-#include "log.h"
-#include "profiler.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/release.h"
 
 enum blocking { BLOCKING_NOT_KNOWN, BLOCKING_NO, BLOCKING_YES };
 

@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_GROUP_H
 #define SIM_NCCL_GROUP_H
 
-#include "work.h"
+#include "sim/nccl/work.h"
 
 void group_enter(void);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "host.h"
+#include "sim/nccl/host.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "meeting.h"
+#include "sim/nccl/meeting.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hosts.h"
+#include "sim/nccl/hosts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host.h"
-#include "log.h"
+#include "sim/nccl/host.h"
+#include "sim/nccl/log.h"
 
 /* What a rank says: all of its entry but the bell, which others ring at any time. */
 #define SAID_OFFSET offsetof(struct segment_rank, pid)

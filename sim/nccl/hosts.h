@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "meeting.h"
-#include "segment.h"
+#include "sim/nccl/meeting.h"
+#include "sim/nccl/segment.h"
 
 struct hosts {
 	int count, own, rank, nranks;

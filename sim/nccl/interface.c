@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "interface.h"
+#include "sim/nccl/interface.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "sim/nccl/log.h"
 
 static bool list_has(const char *list, const char *name, bool exact)
 {

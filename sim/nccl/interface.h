@@ -7,7 +7,7 @@
 #ifndef SIM_NCCL_INTERFACE_H
 #define SIM_NCCL_INTERFACE_H
 
-#include "socket.h"
+#include "sim/nccl/socket.h"
 
 /* Writes its first address, port 0. ncclInvalidUsage: there is none; logged. */
 ncclResult_t interface_address(union socket_address *address);

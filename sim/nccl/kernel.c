@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel.h"
+#include "sim/nccl/kernel.h"
 
 #include <time.h>
 
-#include "mover.h"
+#include "sim/nccl/mover.h"
 
 /* As the GPU's %globaltimer: nanoseconds since the epoch, one clock for all devices of the host. */
 static uint64_t global_timer(void)

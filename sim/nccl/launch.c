@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "launch.h"
+#include "sim/nccl/launch.h"
 
-#include "channel_op.h"
-#include "connect.h"
-#include "cut.h"
-#include "network.h"
-#include "profiler.h"
+#include "sim/nccl/channel_op.h"
+#include "sim/nccl/connect.h"
+#include "sim/nccl/cut.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/profiler.h"
 
 #define THREADS 512
 

@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_LAUNCH_H
 #define SIM_NCCL_LAUNCH_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Gives the progress thread what the plan means for it; between the start and the stop of the plan's events. */
 void launch_hand_to_proxy(struct plan *plan);

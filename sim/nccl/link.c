@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link.h"
+#include "sim/nccl/link.h"
 
 #include <stdlib.h>
 #include <string.h>

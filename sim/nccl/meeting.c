@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "meeting.h"
+#include "sim/nccl/meeting.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "segment.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/segment.h"
 
 #define ID_MARK         0x6d697377722d6c63u /* so that the id of another NCCL is recognised */
 #define DISMISSAL       -1                  /* as the number of ranks */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "socket.h"
+#include "sim/nccl/socket.h"
 
 /* What a rank says of itself. */
 struct meeting_rank {

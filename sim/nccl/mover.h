@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_MOVER_H
 #define SIM_NCCL_MOVER_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 bool mover_collective(const struct task *task);
 /* All tasks of the list advance together, so that ranks may send to each other in one group. */

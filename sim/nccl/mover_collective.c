@@ -6,12 +6,12 @@
  */
 #include <string.h>
 
-#include "exchange.h"
-#include "fabric.h"
-#include "flip.h"
-#include "mover.h"
-#include "network.h"
-#include "number.h"
+#include "sim/nccl/exchange.h"
+#include "sim/nccl/fabric.h"
+#include "sim/nccl/flip.h"
+#include "sim/nccl/mover.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/number.h"
 
 static void *outbox(struct ncclComm *comm)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "flip.h"
-#include "mover.h"
-#include "network.h"
-#include "number.h"
+#include "sim/nccl/flip.h"
+#include "sim/nccl/mover.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/number.h"
 
 static size_t task_bytes(const struct task *task)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "network.h"
+#include "sim/nccl/network.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exchange.h"
-#include "log.h"
-#include "number.h"
-#include "quirk.h"
-#include "route.h"
-#include "schedule.h"
+#include "sim/nccl/exchange.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/quirk.h"
+#include "sim/nccl/route.h"
+#include "sim/nccl/schedule.h"
 
 struct network {
 	struct ncclComm *comm;

@@ -8,7 +8,7 @@
 
 #include <poll.h>
 
-#include "transfer.h"
+#include "sim/nccl/transfer.h"
 
 struct network;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "number.h"
+#include "sim/nccl/number.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "operator.h"
+#include "sim/nccl/operator.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm.h"
-#include "export.h"
-#include "log.h"
-#include "number.h"
+#include "sim/nccl/comm.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/number.h"
 
 #define OPERATORS_MAX 65536
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 #include <stdlib.h>
 
-#include "number.h"
+#include "sim/nccl/number.h"
 
 struct plan *plan_new(struct ncclComm *comm)
 {

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_PLAN_H
 #define SIM_NCCL_PLAN_H
 
-#include "comm.h"
+#include "sim/nccl/comm.h"
 
 #define PLAN_CHANNELS_MAX 8
 

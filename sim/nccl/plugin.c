@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plugin.h"
+#include "sim/nccl/plugin.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "log.h"
-#include "release.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
 
 #define STATIC_NAME "STATIC_PLUGIN"
 #define NET_NEWEST  13

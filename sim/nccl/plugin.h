@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_PLUGIN_H
 #define SIM_NCCL_PLUGIN_H
 
-#include "adapter.h"
+#include "sim/nccl/adapter.h"
 
 struct plugin {
 	void *library;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of the plugin: loaded with the first communicator, closed with the last, by the release's rules. */
-#include "profiler.h"
+#include "sim/nccl/profiler.h"
 
 #include <stdio.h>
 
-#include "log.h"
-#include "plugin.h"
-#include "profiler_call.h"
-#include "release.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/plugin.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/release.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct plugin plugin;

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_PROFILER_H
 #define SIM_NCCL_PROFILER_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Loads the plugin for the first communicator of the process and calls its init. */
 void profiler_attach(struct ncclComm *comm);

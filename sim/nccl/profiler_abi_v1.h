@@ -7,7 +7,7 @@
 #ifndef SIM_NCCL_PROFILER_ABI_V1_H
 #define SIM_NCCL_PROFILER_ABI_V1_H
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler_abi.h"
 
 /* Where each name is in the enumerations of NCCL 2.23: functions, algorithms and protocols of version 1. */
 #define V1_FUNCTIONS                                                                                                   \

@@ -3,8 +3,8 @@
 #ifndef SIM_NCCL_PROFILER_CALL_H
 #define SIM_NCCL_PROFILER_CALL_H
 
-#include "adapter.h"
-#include "comm.h"
+#include "sim/nccl/adapter.h"
+#include "sim/nccl/comm.h"
 
 bool profiler_is_loaded(void);
 /* The plugin's mask as it is now; it may change at any time. */

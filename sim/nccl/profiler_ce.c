@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler_ce.h"
+#include "sim/nccl/profiler_ce.h"
 
-#include "number.h"
-#include "profiler_call.h"
-#include "release.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/release.h"
 
 /* NCCL's mask is that of the moment, not of the call. */
 static bool is_wanted(int bits)

@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_PROFILER_CE_H
 #define SIM_NCCL_PROFILER_CE_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Before the work of a plan is submitted: CeColl starts, with its children, for each of its copy-engine tasks. */
 void profiler_ce_start(struct plan *plan);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* KernelCh, and below it KernelPhase: what the progress thread says of a running kernel. */
-#include "profiler.h"
+#include "sim/nccl/profiler.h"
 
-#include "profiler_call.h"
-#include "quirk.h"
-#include "release.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/quirk.h"
+#include "sim/nccl/release.h"
 
 bool profiler_wants_channels(const struct task *task)
 {

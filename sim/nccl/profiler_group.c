@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* GroupApi, CollApi and P2pApi: what the calling thread does before anything is launched. */
-#include "profiler.h"
+#include "sim/nccl/profiler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
-#include "profiler_call.h"
-#include "release.h"
-#include "user_tag.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/user_tag.h"
 
 /* As in NCCL, the handle of CollApi is never cleared: a start that does not write leaves the previous one. */
 static _Thread_local struct {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler_network.h"
+#include "sim/nccl/profiler_network.h"
 
 #include <unistd.h>
 
-#include "profiler_call.h"
-#include "protocol.h"
-#include "pxn.h"
-#include "quirk.h"
-#include "release.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/protocol.h"
+#include "sim/nccl/pxn.h"
+#include "sim/nccl/quirk.h"
+#include "sim/nccl/release.h"
 
 void profiler_transfer_take(struct transfer_events *events, const struct task *task, bool sends, int peer, int steps)
 {

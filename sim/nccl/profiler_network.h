@@ -3,9 +3,9 @@
 #ifndef SIM_NCCL_PROFILER_NETWORK_H
 #define SIM_NCCL_PROFILER_NETWORK_H
 
-#include "link.h"
-#include "plan.h"
-#include "profiler_abi.h"
+#include "sim/nccl/link.h"
+#include "sim/nccl/plan.h"
+#include "sim/nccl/profiler_abi.h"
 
 /* What the events of one transfer need. With PXN they come in another process than the one that filled this in. */
 struct transfer_events {

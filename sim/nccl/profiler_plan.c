@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* KernelLaunch, Group, Coll and P2p: what the launching thread says of a plan. */
-#include "profiler.h"
+#include "sim/nccl/profiler.h"
 
-#include "number.h"
-#include "profiler_call.h"
-#include "profiler_ce.h"
-#include "protocol.h"
-#include "release.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/profiler_call.h"
+#include "sim/nccl/profiler_ce.h"
+#include "sim/nccl/protocol.h"
+#include "sim/nccl/release.h"
 
 #define WARPS            16
 #define SYMMETRIC_KERNEL "AGxLL_R" /* one of NCCL's; the stand-in has none */

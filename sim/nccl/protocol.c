@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "protocol.h"
+#include "sim/nccl/protocol.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
-#include "link.h"
-#include "number.h"
+#include "sim/nccl/link.h"
+#include "sim/nccl/number.h"
 
 #define SIMPLE_FROM_BYTES (64u << 10)
 /* Of NCCL 2.28.9, from its source: a buffer has eight steps; a chunk has four of them, and goes in two slices. */

@@ -3,7 +3,7 @@
 #ifndef SIM_NCCL_PROTOCOL_H
 #define SIM_NCCL_PROTOCOL_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Else LL. By size, unless NCCL_PROTO names one of the two. */
 bool protocol_is_simple(const struct task *task);

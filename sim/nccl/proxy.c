@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "proxy.h"
+#include "sim/nccl/proxy.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "channel_op.h"
-#include "log.h"
-#include "network.h"
-#include "profiler.h"
-#include "pxn.h"
-#include "release.h"
+#include "sim/nccl/channel_op.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/network.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/pxn.h"
+#include "sim/nccl/release.h"
 
 #define APPEND_BATCHES 17 /* that NCCL takes before it looks at what runs again */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pxn.h"
+#include "sim/nccl/pxn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "quirk.h"
+#include "sim/nccl/quirk.h"
 
 /* One event on its way; small enough that the kernel writes it whole. */
 struct record {

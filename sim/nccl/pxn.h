@@ -7,7 +7,7 @@
 #ifndef SIM_NCCL_PXN_H
 #define SIM_NCCL_PXN_H
 
-#include "profiler_network.h"
+#include "sim/nccl/profiler_network.h"
 
 struct pxn;
 

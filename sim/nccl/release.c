@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "release.h"
+#include "sim/nccl/release.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "sim/nccl/log.h"
 
 #define VARIABLE     "SIM_NCCL_VERSION"
 #define DEFAULT_NAME "2.28.9"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "route.h"
+#include "sim/nccl/route.h"
 
 #include <stdlib.h>
 
-#include "exchange.h"
+#include "sim/nccl/exchange.h"
 
 static void add(struct routes *routes, const struct hosts *hosts, struct wire *wires, int peer, bool sends)
 {

@@ -6,8 +6,8 @@
 #ifndef SIM_NCCL_ROUTE_H
 #define SIM_NCCL_ROUTE_H
 
-#include "plan.h"
-#include "wire.h"
+#include "sim/nccl/plan.h"
+#include "sim/nccl/wire.h"
 
 struct route {
 	int peer;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "schedule.h"
+#include "sim/nccl/schedule.h"
 
 #include <stdlib.h>
 
-#include "log.h"
-#include "number.h"
-#include "quirk.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/number.h"
+#include "sim/nccl/quirk.h"
 
 #define BYTES_PER_CHANNEL (64u << 10)
 #define GROUP_RANKS       8 /* of one host, that the schedule serves one after the other when there are several hosts */

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_SCHEDULE_H
 #define SIM_NCCL_SCHEDULE_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 /* Channels that sends and receives are spread over; a power of two. */
 #define SCHEDULE_P2P_CHANNELS PLAN_CHANNELS_MAX

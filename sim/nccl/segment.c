@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segment.h"
+#include "sim/nccl/segment.h"
 
 #include <linux/futex.h>
 #include <stddef.h>

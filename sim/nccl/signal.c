@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "comm.h"
-#include "export.h"
-#include "group.h"
-#include "log.h"
-#include "release.h"
+#include "sim/nccl/comm.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/group.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
 
 enum { POLL_US = 200 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "number.h"
+#include "sim/nccl/number.h"
 
 #define FLOAT_MANTISSA_BITS 23
 #define FLOAT_BIAS          127

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "socket.h"
+#include "sim/nccl/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interface.h"
-#include "log.h"
+#include "sim/nccl/interface.h"
+#include "sim/nccl/log.h"
 
 #define CONNECT_LIMIT_MS 20000
 #define STOP_LOOK_MS     200 /* how late a wait may notice that it was stopped */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transfer.h"
+#include "sim/nccl/transfer.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #ifndef SIM_NCCL_TRANSFER_H
 #define SIM_NCCL_TRANSFER_H
 
-#include "profiler_network.h"
-#include "wire.h"
+#include "sim/nccl/profiler_network.h"
+#include "sim/nccl/wire.h"
 
 struct transfer {
 	struct transfer *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "user_tag.h"
+#include "sim/nccl/user_tag.h"
 
 #include <stdatomic.h>
 

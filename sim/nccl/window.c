@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "window.h"
+#include "sim/nccl/window.h"
 
 #include <stdlib.h>
 
-#include "export.h"
-#include "log.h"
-#include "release.h"
+#include "sim/nccl/export.h"
+#include "sim/nccl/log.h"
+#include "sim/nccl/release.h"
 
 struct ncclWindow_vidmem {
 	struct ncclWindow_vidmem *next;

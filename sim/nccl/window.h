@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_WINDOW_H
 #define SIM_NCCL_WINDOW_H
 
-#include "plan.h"
+#include "sim/nccl/plan.h"
 
 void windows_free(struct ncclWindow_vidmem *windows);
 /* NCCL's choice between its kernels and the copy engine, as far as it does not depend on hardware. */

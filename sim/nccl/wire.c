@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "wire.h"
+#include "sim/nccl/wire.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -8,7 +8,7 @@
 #ifndef SIM_NCCL_WIRE_H
 #define SIM_NCCL_WIRE_H
 
-#include "link.h"
+#include "sim/nccl/link.h"
 
 struct wire_head {
 	uint8_t type, kind;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "work.h"
+#include "sim/nccl/work.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "launch.h"
-#include "log.h"
+#include "sim/nccl/launch.h"
+#include "sim/nccl/log.h"
 
 struct work {
 	struct comm_job *jobs;

@@ -6,8 +6,8 @@
 #ifndef SIM_NCCL_WORK_H
 #define SIM_NCCL_WORK_H
 
-#include "async.h"
-#include "plan.h"
+#include "sim/nccl/async.h"
+#include "sim/nccl/plan.h"
 
 /* A call on a communicator that takes part in a group. */
 struct comm_job {

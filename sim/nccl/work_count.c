@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "work_count.h"
+#include "sim/nccl/work_count.h"
 
 #include <assert.h>
 
-#include "comm.h"
-#include "plan.h"
-#include "profiler.h"
-#include "release.h"
-#include "schedule.h"
+#include "sim/nccl/comm.h"
+#include "sim/nccl/plan.h"
+#include "sim/nccl/profiler.h"
+#include "sim/nccl/release.h"
+#include "sim/nccl/schedule.h"
 
 static_assert((int)WORK_CHANNELS == (int)PLAN_CHANNELS_MAX, "a counter for each channel");
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "autograd.h"
+#include "sim/workload/autograd.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "gpu.h"
+#include "sim/workload/gpu.h"
 
 struct autograd {
 	pthread_t thread;

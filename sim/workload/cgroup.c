@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cgroup.h"
+#include "sim/workload/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkpointer.h"
+#include "sim/workload/checkpointer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "clock.h"
+#include "sim/workload/clock.h"
 
 struct checkpointer {
 	pthread_t thread;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "checks.h"
+#include "sim/workload/checks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "gpu.h"
+#include "sim/workload/element.h"
+#include "sim/workload/gpu.h"
 
 enum { VERIFY_EVERY = 4 };
 

@@ -9,8 +9,8 @@
 
 #include <cuda.h>
 
-#include "mesh.h"
-#include "values.h"
+#include "sim/workload/mesh.h"
+#include "sim/workload/values.h"
 
 /*
  * What must be there. Moved data: one segment from each source, one behind the other. Reduced data: one segment, the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "collective.h"
+#include "sim/workload/collective.h"
 
 #include <stdlib.h>
 
-#include "gpu.h"
+#include "sim/workload/gpu.h"
 
 static struct {
 	void (*function)(void *argument, const struct collective_call *call);

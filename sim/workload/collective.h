@@ -8,7 +8,7 @@
 #include <cuda.h>
 #include <nccl.h>
 
-#include "process_group.h"
+#include "sim/workload/process_group.h"
 
 enum collective_function {
 	COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_REDUCE, COLLECTIVE_BROADCAST,

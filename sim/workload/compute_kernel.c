@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "compute_kernel.h"
+#include "sim/workload/compute_kernel.h"
 
-#include "clock.h"
+#include "sim/workload/clock.h"
 
 const char compute_kernel_ptx[] = ".version 6.0\n"
 				  ".target sm_50\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "context_parallel.h"
+#include "sim/workload/context_parallel.h"
 
-#include "collective.h"
-#include "site.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
 
 void context_parallel_open(struct context_parallel *cp, struct training *training, struct process_group *group)
 {

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 struct context_parallel {
 	struct training *training;

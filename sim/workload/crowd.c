@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "crowd.h"
+#include "sim/workload/crowd.h"
 
 #include <errno.h>
 #include <poll.h>

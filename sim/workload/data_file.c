@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "data_file.h"
+#include "sim/workload/data_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

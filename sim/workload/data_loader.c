@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "data_loader.h"
+#include "sim/workload/data_loader.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "sim/workload/clock.h"
 
 enum { BATCH_BYTES = 16 << 10 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "ddp.h"
+#include "sim/workload/ddp.h"
 
-#include "collective.h"
-#include "site.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
 
 enum { BUCKET_LAYERS = 2 };
 

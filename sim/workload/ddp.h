@@ -6,7 +6,7 @@
 #ifndef WORKLOAD_DDP_H
 #define WORKLOAD_DDP_H
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 struct ddp {
 	struct training *training;

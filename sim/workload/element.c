@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "element.h"
+#include "sim/workload/element.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "event_log.h"
+#include "sim/workload/event_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "sim/workload/clock.h"
 
 static struct {
 	int fd;

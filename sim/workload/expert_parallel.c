@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "expert_parallel.h"
+#include "sim/workload/expert_parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collective.h"
-#include "site.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
 
 /* A rank gets from half to one and a half times its even share from each of the others. */
 enum { LEAST_PERCENT = 50, MOST_PERCENT = 150 };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 struct expert_parallel {
 	struct training *training;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fault.h"
+#include "sim/workload/fault.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "event_log.h"
+#include "sim/workload/clock.h"
+#include "sim/workload/event_log.h"
 
 enum { LATE_MS = 20 /* less is not worth a line in the fault log */ };
 

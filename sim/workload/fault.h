@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "options.h"
+#include "sim/workload/options.h"
 
 struct traffic_call;
 struct training;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collective.h"
-#include "fault.h"
-#include "gpu.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/gpu.h"
 
 struct spoiler {
 	void (*spoil)(struct spoiler *spoiler, const struct collective_call *call);

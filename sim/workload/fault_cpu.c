@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "fault.h"
-#include "hog.h"
+#include "sim/workload/cgroup.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/hog.h"
 
 /* The least quota that there is, so that it is spread as evenly as can be. */
 enum { QUOTA_US = 1000, RANK_PERIOD_US = 20000, HOST_PERIOD_US = 10000 };

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "fault.h"
-#include "tracer.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/tracer.h"
 
 static void stop_self(struct fault *fault, int step)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "fault.h"
-#include "gpu.h"
+#include "sim/workload/clock.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/gpu.h"
 
 enum { EXTRA_MS = 250, PRODUCTS_MS = 400, XID = 119 };
 /* Of 16 GiB: with its caches full; what a leak begins at, and what each step adds. */

@@ -2,8 +2,8 @@
 /* What looks like a fault of one rank and is none. */
 #include <stdint.h>
 
-#include "clock.h"
-#include "fault.h"
+#include "sim/workload/clock.h"
+#include "sim/workload/fault.h"
 
 enum {
 	RUN_AHEAD_STALL_MS = 300, RUN_AHEAD_STALL_EVERY = 3,

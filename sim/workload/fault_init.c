@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "fault.h"
+#include "sim/workload/fault.h"
 
 static void kill_self(struct fault *fault)
 {

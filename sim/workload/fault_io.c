@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of a rank whose log or data lies on a slow file system. */
 
-#include "data_file.h"
-#include "fault.h"
-#include "log_writer.h"
+#include "sim/workload/data_file.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/log_writer.h"
 
 /* TorchTitan gives TensorBoard's writer a queue of 1000; a histogram of every parameter of a model is hundreds of events. */
 enum { SCALARS_BYTES = 200, SCALARS = 4, HISTOGRAMS = 400, TENSORBOARD_ROOM = 1000, SHORT_ROOM = 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults of a rank whose data come late from another process. */
-#include "data_loader.h"
-#include "fault.h"
+#include "sim/workload/data_loader.h"
+#include "sim/workload/fault.h"
 
 enum { READY_MS = 0, LATE_MS = 800, COMPUTES_MS = 8000 };
 

@@ -2,9 +2,9 @@
 /* Faults in which the training thread waits for another thread of its process, or for nobody. */
 #include <pthread.h>
 
-#include "checkpointer.h"
-#include "fault.h"
-#include "interpreter.h"
+#include "sim/workload/checkpointer.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/interpreter.h"
 
 enum { LOCK_HELD_MS = 1000 };
 

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "data_file.h"
-#include "fault.h"
+#include "sim/workload/cgroup.h"
+#include "sim/workload/data_file.h"
+#include "sim/workload/fault.h"
 
 enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096,
        PROBE = 16 << 20 /* bytes */, PROBE_S = 20, LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20, LEAK_MOST = 8 * LEAK_STEP };

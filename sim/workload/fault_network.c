@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
-#include "host_link.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/host_link.h"
 
 enum { SLOW_BITS_PER_SECOND = 300000000 };
 

@@ -2,9 +2,9 @@
 /* Faults in the data: bits that a rank computes, in its own memory, before it sends them. */
 #include <math.h>
 
-#include "element.h"
-#include "fault.h"
-#include "training.h"
+#include "sim/workload/element.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/training.h"
 
 enum {
 	PARTING_STEPS = 6,    /* so long before its NaN a rank's magnitudes leave the others' */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fsdp.h"
+#include "sim/workload/fsdp.h"
 
 #include <stdlib.h>
 
-#include "collective.h"
+#include "sim/workload/collective.h"
 
 static size_t own_elements(const struct fsdp *fsdp)
 {

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 enum { FSDP_PREFETCH = 2 /* layers gathered ahead of the computation */ };
 

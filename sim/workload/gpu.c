@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "gpu.h"
+#include "sim/workload/gpu.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compute_kernel.h"
+#include "sim/workload/compute_kernel.h"
 
 void gpu_check(CUresult result, const char *what)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph_step.h"
+#include "sim/workload/graph_step.h"
 
-#include "collective.h"
-#include "fault.h"
-#include "site.h"
-#include "traffic.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/site.h"
+#include "sim/workload/traffic.h"
 
 enum { ELEMENTS_MAX = 1024, COMPUTE_US = 500 };
 

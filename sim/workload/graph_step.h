@@ -6,7 +6,7 @@
 #ifndef WORKLOAD_GRAPH_STEP_H
 #define WORKLOAD_GRAPH_STEP_H
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 enum { GRAPH_STEP_CALLS = 4 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hog.h"
+#include "sim/workload/hog.h"
 
 #include <dirent.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "host_link.h"
+#include "sim/workload/host_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

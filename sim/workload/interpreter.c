@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpreter.h"
+#include "sim/workload/interpreter.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options.h"
-#include "rank.h"
+#include "sim/workload/options.h"
+#include "sim/workload/rank.h"
 
 enum { PYTHON_ARGUMENTS = 3 /* python3 rank.py workload.so */ };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "launcher.h"
+#include "sim/workload/launcher.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "fault.h"
-#include "host_link.h"
+#include "sim/workload/clock.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/host_link.h"
 
 enum { STATUS_SKIPPED = 77, STATUS_LIMIT = 124, STATUS_SIGNAL = 128, KILL_AFTER_S = 3 };
 

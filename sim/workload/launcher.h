@@ -3,7 +3,7 @@
 #ifndef WORKLOAD_LAUNCHER_H
 #define WORKLOAD_LAUNCHER_H
 
-#include "options.h"
+#include "sim/workload/options.h"
 
 /* Returns the job's exit status: the worst of its ranks (128 + signal for a killed one), 124 when the limit ended it.
  * SIGTERM, SIGINT and SIGHUP are passed on; who is left 3 s later is killed. */

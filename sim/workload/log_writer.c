@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "log_writer.h"
+#include "sim/workload/log_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
-#include "interpreter.h"
-#include "launcher.h"
-#include "options.h"
-#include "rank.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/interpreter.h"
+#include "sim/workload/launcher.h"
+#include "sim/workload/options.h"
+#include "sim/workload/rank.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mesh.h"
+#include "sim/workload/mesh.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "model.h"
+#include "sim/workload/model.h"
 
-#include "site.h"
+#include "sim/workload/site.h"
 
 static int layer_count(const struct model *model)
 {

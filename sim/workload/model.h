@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-#include "context_parallel.h"
-#include "ddp.h"
-#include "expert_parallel.h"
-#include "fsdp.h"
-#include "tensor_parallel.h"
-#include "training.h"
+#include "sim/workload/context_parallel.h"
+#include "sim/workload/ddp.h"
+#include "sim/workload/expert_parallel.h"
+#include "sim/workload/fsdp.h"
+#include "sim/workload/tensor_parallel.h"
+#include "sim/workload/training.h"
 
 struct model {
 	struct training *training;

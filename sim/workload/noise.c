@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "noise.h"
+#include "sim/workload/noise.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "sim/workload/options.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include <cuda.h>
 
-#include "fault.h"
+#include "sim/workload/fault.h"
 
 enum { RANKS = 8, LONGEST_FAULT_MS = 60000, MOST_HOGS = 256 };
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "parallel.h"
-#include "values.h"
+#include "sim/workload/parallel.h"
+#include "sim/workload/values.h"
 
 struct argp_state;
 struct fault_kind;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "parallel.h"
+#include "sim/workload/parallel.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-#include "options.h"
-#include "schedule.h"
+#include "sim/workload/options.h"
+#include "sim/workload/schedule.h"
 
 enum {
 	KEY_MESH = 0x300, KEY_SCHEDULE, KEY_STAGES, KEY_MICROBATCHES, KEY_ACCUMULATE, KEY_EAGER, KEY_NAMES, KEY_PAIRS,

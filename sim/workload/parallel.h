@@ -6,7 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
-#include "mesh.h"
+#include "sim/workload/mesh.h"
 
 struct schedule_kind;
 

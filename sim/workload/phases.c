@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "phases.h"
+#include "sim/workload/phases.h"
 
-#include "checkpointer.h"
-#include "clock.h"
+#include "sim/workload/checkpointer.h"
+#include "sim/workload/clock.h"
 
 /* Garbage is collected asleep: with fewer CPUs than ranks they would otherwise end at different times. */
 enum { GC_MS = 120, CHECKPOINT_MS = 400 };

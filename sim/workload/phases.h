@@ -3,7 +3,7 @@
 #ifndef WORKLOAD_PHASES_H
 #define WORKLOAD_PHASES_H
 
-#include "parallel.h"
+#include "sim/workload/parallel.h"
 
 struct phases {
 	const struct parallel *parallel;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "pipeline.h"
+#include "sim/workload/pipeline.h"
 
 #include <stdlib.h>
 
-#include "collective.h"
-#include "site.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
 
 /* What an F or B hands on, on this rank: what came, and what goes. */
 struct activation {

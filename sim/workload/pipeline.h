@@ -8,8 +8,8 @@
 #ifndef WORKLOAD_PIPELINE_H
 #define WORKLOAD_PIPELINE_H
 
-#include "model.h"
-#include "schedule.h"
+#include "sim/workload/model.h"
+#include "sim/workload/schedule.h"
 
 struct activation;
 

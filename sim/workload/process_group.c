@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "process_group.h"
+#include "sim/workload/process_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>

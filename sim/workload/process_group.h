@@ -12,8 +12,8 @@
 
 #include <nccl.h>
 
-#include "mesh.h"
-#include "store.h"
+#include "sim/workload/mesh.h"
+#include "sim/workload/store.h"
 
 enum { PROCESS_GROUPS_MAX = 16 + MESH_RANKS_MAX };
 

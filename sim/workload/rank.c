@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rank.h"
+#include "sim/workload/rank.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "crowd.h"
-#include "event_log.h"
-#include "fault.h"
-#include "phases.h"
-#include "store.h"
-#include "trainer.h"
+#include "sim/workload/clock.h"
+#include "sim/workload/crowd.h"
+#include "sim/workload/event_log.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/phases.h"
+#include "sim/workload/store.h"
+#include "sim/workload/trainer.h"
 
 enum { EXIT_MISUSE = 2 };
 

@@ -3,7 +3,7 @@
 #ifndef WORKLOAD_RANK_H
 #define WORKLOAD_RANK_H
 
-#include "options.h"
+#include "sim/workload/options.h"
 
 /* Trains; rank 0 prints the job's result as one JSON line. Returns the exit status. */
 int rank_main(const struct options *options);

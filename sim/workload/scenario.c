@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "scenario.h"
+#include "sim/workload/scenario.h"
 
 #include <string.h>
 

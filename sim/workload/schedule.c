@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "schedule.h"
+#include "sim/workload/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* 1F1B (PipeDream-Flush): as many forwards as stages follow, then one forward after each backward. */
-#include "schedule.h"
+#include "sim/workload/schedule.h"
 
 static int rank_of_stage(const struct schedule *schedule, int stage)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GPipe (Huang et al. 2019): all forwards, then all backwards. */
-#include "schedule.h"
+#include "sim/workload/schedule.h"
 
 static int rank_of_stage(const struct schedule *schedule, int stage)
 {

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "schedule.h"
+#include "sim/workload/schedule.h"
 
 static int rank_of_stage(const struct schedule *schedule, int stage)
 {

@@ -4,7 +4,7 @@
  * pipeline turns at the last rank and ends on the first; backward is split, and gradients of weights fill the bubble.
  * In the order that PyTorch's ScheduleZBVZeroBubble has.
  */
-#include "schedule.h"
+#include "sim/workload/schedule.h"
 
 struct counts {
 	int f[2], i[2], w[2]; /* of the rank's stage on the way out, and on the way back */

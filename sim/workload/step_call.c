@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "step_call.h"
+#include "sim/workload/step_call.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef WORKLOAD_STEP_CALL_H
 #define WORKLOAD_STEP_CALL_H
 
-#include "options.h"
+#include "sim/workload/options.h"
 
 /* step: counted from 1. */
 void step_call(const struct options *options, int rank, int step);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store.h"
+#include "sim/workload/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "sim/workload/clock.h"
 
 enum { PATIENCE_S = 60, RETRY_MS = 20, PIECE_S = 5, CLIENTS_MAX = 256 };
 

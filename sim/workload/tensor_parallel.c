@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "tensor_parallel.h"
+#include "sim/workload/tensor_parallel.h"
 
-#include "collective.h"
-#include "site.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
 
 enum { LOSS_TOKENS = 128 };
 

@@ -7,7 +7,7 @@
 #ifndef WORKLOAD_TENSOR_PARALLEL_H
 #define WORKLOAD_TENSOR_PARALLEL_H
 
-#include "training.h"
+#include "sim/workload/training.h"
 
 struct tensor_parallel {
 	struct training *training;

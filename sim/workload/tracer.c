@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tracer.h"
+#include "sim/workload/tracer.h"
 
 #include <dirent.h>
 #include <errno.h>

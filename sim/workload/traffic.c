@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "traffic.h"
+#include "sim/workload/traffic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "fault.h"
-#include "training.h"
+#include "sim/workload/element.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/training.h"
 
 enum { NAN_BYTE = 0xff /* every byte of an element: NaN in every floating type */ };
 

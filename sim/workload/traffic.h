@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "collective.h"
+#include "sim/workload/collective.h"
 
 struct training;
 

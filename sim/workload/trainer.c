@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "trainer.h"
+#include "sim/workload/trainer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "collective.h"
-#include "site.h"
-#include "step_call.h"
+#include "sim/workload/collective.h"
+#include "sim/workload/site.h"
+#include "sim/workload/step_call.h"
 
 static void add_groups(struct trainer *trainer)
 {

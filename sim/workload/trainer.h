@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#include "fault.h"
-#include "graph_step.h"
-#include "model.h"
-#include "pipeline.h"
-#include "training.h"
+#include "sim/workload/fault.h"
+#include "sim/workload/graph_step.h"
+#include "sim/workload/model.h"
+#include "sim/workload/pipeline.h"
+#include "sim/workload/training.h"
 
 enum {
 	TRAINER_NORM_GROUPS = 5,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "training.h"
+#include "sim/workload/training.h"
 
-#include "fault.h"
+#include "sim/workload/fault.h"
 
 int training_open(struct training *training, const struct options *options, const struct mesh *mesh, int rank,
 		  int local_rank, struct store *store)

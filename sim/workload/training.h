@@ -3,15 +3,15 @@
 #ifndef WORKLOAD_TRAINING_H
 #define WORKLOAD_TRAINING_H
 
-#include "autograd.h"
-#include "checks.h"
-#include "gpu.h"
-#include "mesh.h"
-#include "noise.h"
-#include "options.h"
-#include "process_group.h"
-#include "traffic.h"
-#include "values.h"
+#include "sim/workload/autograd.h"
+#include "sim/workload/checks.h"
+#include "sim/workload/gpu.h"
+#include "sim/workload/mesh.h"
+#include "sim/workload/noise.h"
+#include "sim/workload/options.h"
+#include "sim/workload/process_group.h"
+#include "sim/workload/traffic.h"
+#include "sim/workload/values.h"
 
 struct training {
 	const struct options *options;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "values.h"
+#include "sim/workload/values.h"
 
-#include "element.h"
-#include "gpu.h"
+#include "sim/workload/element.h"
+#include "sim/workload/gpu.h"
 
 static const struct {
 	ncclDataType_t type;

@@ -10,7 +10,7 @@
 
 #include "console/install/install.h"
 #include "console/trials/demo_witness.h"
-#include "sim/workload/scenario.h"
+#include "sim/workload/job/scenario.h"
 
 struct demo_run {
 	struct install install;

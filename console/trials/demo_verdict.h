@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/workload/scenario.h"
+#include "sim/workload/job/scenario.h"
 
 struct demo_verdict {
 	bool right;

@@ -2,9 +2,9 @@
 /* What is asked of one device. */
 #include <stdio.h>
 
+#include "sim/cuda/devices/visible.h"
 #include "sim/nvml/library.h"
 #include "sim/nvml/script.h"
-#include "sim/cuda/visible.h"
 
 static const unsigned long long mebibyte = 1ull << 20;
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cuda/devices/visible.h"
 #include "sim/nvml/script.h"
-#include "sim/cuda/visible.h"
 
 static atomic_int initialised; /* nvmlInit and nvmlShutdown come in pairs, and nest */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sim/cuda/visible.h"
+#include "sim/cuda/devices/visible.h"
 
 enum { RULES = 32, BLOCK_LOOK_MS = 20, LINE_BYTES = 512 };
 

@@ -18,7 +18,7 @@
 #include <criterion/parameterized.h>
 
 #include <cpu_module.h>
-#include "sim/cuda/host_wait.h"
+#include "sim/cuda/streams/host_wait.h"
 #include "ranks.h"
 
 #define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/workload/noise.h"
+#include "sim/workload/training/noise.h"
 
 enum { STEPS = 50000 };
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/port_evidence.h"
+#include "analysis/explain/port_evidence.h"
 #include "base/foreign_text.h"
 #include "base/shortage.h"
 #include "blackbox/saved.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/system_calls.h"
+#include "analysis/host/system_calls.h"
 #include "base/foreign_text.h"
 #include "feed/host_samples.h"
 

@@ -7,6 +7,31 @@
 
 #include "console/cli/nearest.h"
 
+error_t option_take(const struct option_field *fields, int key, char *argument, struct argp_state *state)
+{
+	for (; fields->flag || fields->text || fields->child; fields++) {
+		if (fields->key != key)
+			continue;
+		if (fields->flag)
+			*fields->flag = true;
+		if (fields->text)
+			*fields->text = argument;
+		if (fields->child)
+			state->child_inputs[0] = fields->child;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+const char *option_hide(char *argument)
+{
+	char *copy = strdup(argument);
+
+	if (copy)
+		memset(argument, '*', strlen(argument));
+	return copy ? copy : argument;
+}
+
 static const struct argp_option own[] = {
 	{ "help", 'h', NULL, 0, "Give this help list", 0 },
 	{ "usage", 0x10000, NULL, 0, "Give a short usage message", 0 },

@@ -6,6 +6,21 @@
 #include <argp.h>
 #include <stdbool.h>
 
+/* An option of which no more is to be said than where its value goes: a flag, a text, or, for ARGP_KEY_INIT, what the first
+ * child parses into. */
+struct option_field {
+	int key;
+	bool *flag;
+	const char **text;
+	void *child;
+};
+
+/* For a parser: takes the key when one of the fields has it. The last field is all 0. */
+error_t option_take(const struct option_field *fields, int key, char *argument, struct argp_state *state);
+
+/* A copy of an argument that no other user of the machine shall read in our command line, where it is overwritten. Never freed. */
+const char *option_hide(char *argument);
+
 /* Calls visit for each option that people see, in the table's order, those of its children next,
  * --help and --usage last. */
 void option_each(const struct argp *argp, void (*visit)(void *argument, const struct argp_option *option),

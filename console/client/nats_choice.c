@@ -4,21 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/cli/option.h"
 #include "protocol/server_url.h"
 
 enum { KEY_NATS = 0x300 };
 
 static char environment_is_wrong[SERVER_URL_WHY];
-
-/* Every user of the machine can read a command line, and an address may hold a password. */
-static const char *hide(char *argument)
-{
-	char *copy = strdup(argument);
-
-	if (copy)
-		memset(argument, '*', strlen(argument));
-	return copy ? copy : argument;
-}
 
 static const char *from_environment(void)
 {
@@ -41,7 +32,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_NATS:
 		environment_is_wrong[0] = '\0';
-		choice->url = *argument ? hide(argument) : NULL;
+		choice->url = *argument ? option_hide(argument) : NULL; /* it may hold a password */
 		if (choice->url && server_url_check(choice->url, why))
 			argp_error(state, "--nats: the address is not nats://[USER:PASSWORD@]HOST[:PORT]: %s", why);
 		return 0;

@@ -10,19 +10,10 @@
 
 #include "blackbox/box_store.h"
 #include "console/boxes/kept_boxes.h"
+#include "console/cli/option.h"
 #include "console/cli/size.h"
 
 enum { KEY_FINDINGS = 0x200, KEY_KEEP_BOXES, KEY_ON_FINDING, KEY_ON_FINDING_FD, KEY_SAVE, KEY_SAVE_LIMIT };
-
-/* Every user of the machine can read a command line, and commands hold secrets: the address of a web hook is one. */
-static const char *hide(char *argument)
-{
-	char *copy = strdup(argument);
-
-	if (copy)
-		memset(argument, '*', strlen(argument));
-	return copy ? copy : argument;
-}
 
 /* From the launcher, which started this collector. NULL: there is nothing to read. */
 static const char *read_command(const char *number)
@@ -72,7 +63,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 				   argument);
 		return 0;
 	case KEY_ON_FINDING:
-		choice->on_finding = hide(argument);
+		choice->on_finding = option_hide(argument); /* commands hold secrets: the address of a web hook is one */
 		return 0;
 	case KEY_ON_FINDING_FD:
 		choice->on_finding = read_command(argument);

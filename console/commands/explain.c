@@ -11,6 +11,7 @@
 #include "console/boxes/box_choice.h"
 #include "console/boxes/box_runs.h"
 #include "console/cli/command.h"
+#include "console/cli/option.h"
 #include "console/cli/terminal.h"
 #include "console/client/collectors.h"
 #include "console/replay/replay.h"
@@ -31,18 +32,11 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'J', .flag = &options->json }, { 0 },
+	};
 
-	(void)argument;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static void print_job(FILE *out, const json_t *job, bool live)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "console/cli/command.h"
+#include "console/cli/option.h"
 #include "console/cli/terminal.h"
 #include "console/client/nats_choice.h"
 #include "console/client/sink_choice.h"
@@ -81,26 +82,16 @@ struct run {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'j', .text = &options->job }, { 'J', .flag = &options->json }, { 'q', .flag = &options->quiet },
+		{ KEY_KERNEL_LOG, .text = &options->kernel_log }, { KEY_NO_PRELOAD, .flag = &options->no_preload },
+		{ 0 },
+	};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->sinks;
 		state->child_inputs[1] = &options->nats;
-		return 0;
-	case 'j':
-		options->job = argument;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case KEY_KERNEL_LOG:
-		options->kernel_log = argument;
-		return 0;
-	case KEY_NO_PRELOAD:
-		options->no_preload = true;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
@@ -110,7 +101,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		argp_error(state, "no command to run");
 		return EINVAL;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

@@ -103,73 +103,43 @@ static ncclResult_t enqueue(struct task task)
 	return result;
 }
 
+/* In a call whose arguments have these names. */
+#define ENQUEUE(FUNCTION, COUNT, ...) \
+	enqueue((struct task){ \
+	    .function = FUNCTION, .count = COUNT, .type = type, .comm = comm, .stream = stream, __VA_ARGS__ })
+
 ncclResult_t pncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
 			    ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_ALLREDUCE,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .op = op,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_ALLREDUCE, count, .send = send, .recv = recv, .op = op);
 }
 EXPORT_WEAK(AllReduce);
 
 ncclResult_t pncclReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
 			 ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_REDUCE,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .op = op,
-				      .root_or_peer = root,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_REDUCE, count, .send = send, .recv = recv, .op = op, .root_or_peer = root);
 }
 EXPORT_WEAK(Reduce);
 
 ncclResult_t pncclReduceScatter(const void *send, void *recv, size_t recvcount, ncclDataType_t type, ncclRedOp_t op,
 				ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_REDUCESCATTER,
-				      .send = send,
-				      .recv = recv,
-				      .count = recvcount,
-				      .type = type,
-				      .op = op,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_REDUCESCATTER, recvcount, .send = send, .recv = recv, .op = op);
 }
 EXPORT_WEAK(ReduceScatter);
 
 ncclResult_t pncclAllGather(const void *send, void *recv, size_t sendcount, ncclDataType_t type, ncclComm_t comm,
 			    cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_ALLGATHER,
-				      .send = send,
-				      .recv = recv,
-				      .count = sendcount,
-				      .type = type,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_ALLGATHER, sendcount, .send = send, .recv = recv);
 }
 EXPORT_WEAK(AllGather);
 
 ncclResult_t pncclBroadcast(const void *send, void *recv, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
 			    cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_BROADCAST,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .root_or_peer = root,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_BROADCAST, count, .send = send, .recv = recv, .root_or_peer = root);
 }
 EXPORT_WEAK(Broadcast);
 
@@ -183,25 +153,13 @@ EXPORT_WEAK(Bcast);
 ncclResult_t pncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 		       cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_SEND,
-				      .send = send,
-				      .count = count,
-				      .type = type,
-				      .root_or_peer = peer,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_SEND, count, .send = send, .root_or_peer = peer);
 }
 EXPORT_WEAK(Send);
 
 ncclResult_t pncclRecv(void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	return enqueue((struct task){ .function = FUNCTION_RECV,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .root_or_peer = peer,
-				      .comm = comm,
-				      .stream = stream });
+	return ENQUEUE(FUNCTION_RECV, count, .recv = recv, .root_or_peer = peer);
 }
 EXPORT_WEAK(Recv);
 
@@ -210,15 +168,7 @@ ncclResult_t pncclAlltoAll(const void *send, void *recv, size_t count, ncclDataT
 {
 	ncclResult_t result = release_offers(CALLS_2_28, "ncclAlltoAll");
 
-	if (result != ncclSuccess)
-		return result;
-	return enqueue((struct task){ .function = FUNCTION_ALLTOALL,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .comm = comm,
-				      .stream = stream });
+	return result != ncclSuccess ? result : ENQUEUE(FUNCTION_ALLTOALL, count, .send = send, .recv = recv);
 }
 EXPORT_WEAK(AlltoAll);
 
@@ -227,16 +177,8 @@ ncclResult_t pncclGather(const void *send, void *recv, size_t count, ncclDataTyp
 {
 	ncclResult_t result = release_offers(CALLS_2_28, "ncclGather");
 
-	if (result != ncclSuccess)
-		return result;
-	return enqueue((struct task){ .function = FUNCTION_GATHER,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .root_or_peer = root,
-				      .comm = comm,
-				      .stream = stream });
+	return result != ncclSuccess ? result :
+				       ENQUEUE(FUNCTION_GATHER, count, .send = send, .recv = recv, .root_or_peer = root);
 }
 EXPORT_WEAK(Gather);
 
@@ -245,15 +187,7 @@ ncclResult_t pncclScatter(const void *send, void *recv, size_t count, ncclDataTy
 {
 	ncclResult_t result = release_offers(CALLS_2_28, "ncclScatter");
 
-	if (result != ncclSuccess)
-		return result;
-	return enqueue((struct task){ .function = FUNCTION_SCATTER,
-				      .send = send,
-				      .recv = recv,
-				      .count = count,
-				      .type = type,
-				      .root_or_peer = root,
-				      .comm = comm,
-				      .stream = stream });
+	return result != ncclSuccess ? result :
+				       ENQUEUE(FUNCTION_SCATTER, count, .send = send, .recv = recv, .root_or_peer = root);
 }
 EXPORT_WEAK(Scatter);

@@ -68,23 +68,32 @@ static bool copy_simple(const struct event *event, int version, void *out)
 	return end != 0;
 }
 
+/* Members that all three have, by the same name. */
+#define COPY_COLL(out, event, native_abi) \
+	do { \
+		const struct event_v7 *from = &(event)->v7; \
+\
+		(out)->parent = from->coll.group; \
+		(out)->coll.comm_name = (native_abi) <= 3 ? (event)->comm_name : NULL; \
+		(out)->coll.comm_hash = (native_abi) <= 3 ? (event)->comm_hash : 0; \
+		(out)->coll.sequence = from->coll.sequence; \
+		(out)->coll.send = from->coll.send; \
+		(out)->coll.recv = from->coll.recv; \
+		(out)->coll.count = from->coll.count; \
+		(out)->coll.root = from->coll.root; \
+		(out)->coll.channels = from->coll.channels; \
+		(out)->coll.warps = from->coll.warps; \
+	} while (0)
+
 static void coll_v1(const struct event *event, int native_abi, struct event_v1 *out)
 {
 	const struct event_v7 *v7 = &event->v7;
 
-	out->coll.comm_name = native_abi <= 3 ? event->comm_name : NULL;
-	out->coll.comm_hash = native_abi <= 3 ? event->comm_hash : 0;
-	out->coll.sequence = v7->coll.sequence;
+	COPY_COLL(out, event, native_abi);
 	out->coll.function = number_of(functions, COUNT(functions), v7->coll.function, V1_SEND);
-	out->coll.send = v7->coll.send;
-	out->coll.recv = v7->coll.recv;
-	out->coll.count = v7->coll.count;
-	out->coll.root = v7->coll.root;
 	out->coll.type = type_of(event, native_abi);
 	out->coll.op = native_abi == 1 ? (uint32_t)event->op : 0;
 	out->coll.traffic = native_abi <= 2 ? event->traffic : 0;
-	out->coll.channels = v7->coll.channels;
-	out->coll.warps = v7->coll.warps;
 	out->coll.algorithm = number_of(algorithms, COUNT(algorithms), v7->coll.algorithm, V1_PAT);
 	out->coll.protocol = number_of(protocols, COUNT(protocols), v7->coll.protocol, V1_SIMPLE);
 }
@@ -110,7 +119,6 @@ bool adapter_convert_v1(const struct event *event, int native_abi, union adapter
 	v1->type = (uint8_t)event->v7.type;
 	v1->rank = event->v7.rank;
 	if (event->v7.type == EVENT_COLL) {
-		v1->parent = event->v7.coll.group;
 		coll_v1(event, native_abi, v1);
 		return true;
 	}
@@ -126,19 +134,10 @@ static void coll_v2(const struct event *event, int native_abi, struct event_v2 *
 {
 	const struct event_v7 *v7 = &event->v7;
 
-	out->parent = v7->coll.group;
-	out->coll.comm_name = native_abi <= 3 ? event->comm_name : NULL;
-	out->coll.comm_hash = native_abi <= 3 ? event->comm_hash : 0;
-	out->coll.sequence = v7->coll.sequence;
+	COPY_COLL(out, event, native_abi);
 	out->coll.function = v7->coll.function;
-	out->coll.send = v7->coll.send;
-	out->coll.recv = v7->coll.recv;
-	out->coll.count = v7->coll.count;
-	out->coll.root = v7->coll.root;
 	out->coll.type = v7->coll.type;
 	out->coll.traffic = native_abi == 2 ? event->traffic : 0;
-	out->coll.channels = v7->coll.channels;
-	out->coll.warps = v7->coll.warps;
 	out->coll.algorithm = v7->coll.algorithm;
 	out->coll.protocol = v7->coll.protocol;
 }
@@ -183,18 +182,9 @@ static void coll_v3(const struct event *event, int native_abi, struct event_v3 *
 {
 	const struct event_v7 *v7 = &event->v7;
 
-	out->parent = v7->coll.group;
-	out->coll.comm_name = native_abi <= 3 ? event->comm_name : NULL;
-	out->coll.comm_hash = native_abi <= 3 ? event->comm_hash : 0;
-	out->coll.sequence = v7->coll.sequence;
+	COPY_COLL(out, event, native_abi);
 	out->coll.function = v7->coll.function;
-	out->coll.send = v7->coll.send;
-	out->coll.recv = v7->coll.recv;
-	out->coll.count = v7->coll.count;
-	out->coll.root = v7->coll.root;
 	out->coll.type = v7->coll.type;
-	out->coll.channels = v7->coll.channels;
-	out->coll.warps = v7->coll.warps;
 	out->coll.algorithm = v7->coll.algorithm;
 	out->coll.protocol = v7->coll.protocol;
 }

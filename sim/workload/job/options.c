@@ -108,22 +108,47 @@ static unsigned int host_waits(const char *text, const struct argp_state *state)
 	return CU_CTX_SCHED_AUTO;
 }
 
+/* Options that are whole numbers and no more. */
+static error_t parse_number(int key, const char *text, struct argp_state *state)
+{
+	struct options *options = state->input;
+	const struct {
+		int key, *number, low, high;
+	} numbers[] = {
+		{ 'n', &options->ranks, 1, 64 },
+		{ KEY_HOSTS, &options->hosts, 1, 64 },
+		{ KEY_LAYERS, &options->layers, 1, 64 },
+		{ KEY_STEP_MS, &options->step_ms, 0, 3600000 },
+		{ KEY_STEPS, &options->steps, 1, INT_MAX },
+		{ KEY_HOST_MS, &options->host_ms, 0, 60000 },
+		{ KEY_THREADS, &options->threads, 0, 4096 },
+		{ KEY_RUN_AHEAD, &options->run_ahead, 0, 8 },
+		{ KEY_LIMIT, &options->limit_s, 0, INT_MAX },
+		{ KEY_GRACE, &options->grace_s, 0, INT_MAX },
+		{ KEY_STEP_RANK, &options->step_rank, 0, INT_MAX },
+		{ KEY_FAULT_RANK, &options->fault_rank, 0, INT_MAX },
+		{ KEY_FAULT_RANKS, &options->fault_ranks, 1, 64 },
+		{ KEY_FAULT_STEP, &options->fault_step, 1, INT_MAX },
+		{ KEY_FAULT_EVERY, &options->fault_every, 1, INT_MAX },
+		{ KEY_FAULT_MS, &options->fault_ms, 1, LONGEST_FAULT_MS },
+		{ KEY_HOGS, &options->hogs, 1, MOST_HOGS },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].key == key) {
+			*numbers[i].number = (int)options_number(text, numbers[i].low, numbers[i].high, state);
+			return 0;
+		}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse_training(int key, char *text, struct argp_state *state)
 {
 	struct options *options = state->input;
 
 	switch (key) {
-	case 'n':
-		options->ranks = options_number(text, 1, 64, state);
-		return 0;
-	case KEY_HOSTS:
-		options->hosts = options_number(text, 1, 64, state);
-		return 0;
 	case KEY_BOX_DIRS:
 		options->box_dirs = text;
-		return 0;
-	case KEY_LAYERS:
-		options->layers = options_number(text, 1, 64, state);
 		return 0;
 	case KEY_ELEMENTS:
 		options->elements = options_number(text, 1, 64 << 20, state);
@@ -134,15 +159,6 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 	case KEY_FP8_ALLGATHER:
 		options->fp8_allgather = true;
 		return 0;
-	case KEY_STEP_MS:
-		options->step_ms = options_number(text, 0, 3600000, state);
-		return 0;
-	case KEY_STEPS:
-		options->steps = options_number(text, 1, INT_MAX, state);
-		return 0;
-	case KEY_HOST_MS:
-		options->host_ms = options_number(text, 0, 60000, state);
-		return 0;
 	case KEY_HOST_WAITS:
 		options->host_waits = host_waits(text, state);
 		return 0;
@@ -152,26 +168,11 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 	case KEY_NOISE:
 		options->noise = percentage(text, state);
 		return 0;
-	case KEY_THREADS:
-		options->threads = options_number(text, 0, 4096, state);
-		return 0;
-	case KEY_RUN_AHEAD:
-		options->run_ahead = options_number(text, 0, 8, state);
-		return 0;
-	case KEY_LIMIT:
-		options->limit_s = options_number(text, 0, INT_MAX, state);
-		return 0;
-	case KEY_GRACE:
-		options->grace_s = options_number(text, 0, INT_MAX, state);
-		return 0;
 	case KEY_CALL_STEPS:
 		options->first_call = options_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_TAG_STEPS:
 		options->first_tag = options_number(text, 0, INT_MAX, state);
-		return 0;
-	case KEY_STEP_RANK:
-		options->step_rank = options_number(text, 0, INT_MAX, state);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -198,26 +199,8 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		if (!options->fault)
 			argp_error(state, "no fault is called '%s'", text);
 		return 0;
-	case KEY_FAULT_RANK:
-		options->fault_rank = options_number(text, 0, INT_MAX, state);
-		return 0;
-	case KEY_FAULT_RANKS:
-		options->fault_ranks = options_number(text, 1, 64, state);
-		return 0;
 	case KEY_FAULT_PERCENT:
 		options->fault_slower = percentage(text, state);
-		return 0;
-	case KEY_FAULT_STEP:
-		options->fault_step = options_number(text, 1, INT_MAX, state);
-		return 0;
-	case KEY_FAULT_EVERY:
-		options->fault_every = options_number(text, 1, INT_MAX, state);
-		return 0;
-	case KEY_FAULT_MS:
-		options->fault_ms = options_number(text, 1, LONGEST_FAULT_MS, state);
-		return 0;
-	case KEY_HOGS:
-		options->hogs = options_number(text, 1, MOST_HOGS, state);
 		return 0;
 	case KEY_FAULT_INDEX:
 		options->fault_index = options_number(text, 0, LONG_MAX, state);
@@ -255,8 +238,10 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-	error_t err = parse_training(key, text, state);
+	error_t err = parse_number(key, text, state);
 
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_training(key, text, state);
 	return err == ARGP_ERR_UNKNOWN ? parse_fault(key, text, state) : err;
 }
 

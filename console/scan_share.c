@@ -52,7 +52,7 @@ void scan_share_print(FILE *out, int label, const json_t *scan)
 	if (!json_is_object(scan))
 		fputs("its black boxes cannot be read from here\n", out);
 	else if (!buffers)
-		fprintf(out, "no buffer was looked at (%s): that no NaN is found says nothing here\n", state && *state ? state : "none");
+		fprintf(out, "no buffer was scanned (%s): that no NaN is found says nothing here\n", state && *state ? state : "none");
 	else if (!left_out)
 		fprintf(out, "no operation was left out for the sake of cost; %lld buffers were scanned\n", buffers);
 	else

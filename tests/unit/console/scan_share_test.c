@@ -40,8 +40,8 @@ Test(scan_share, that_nothing_was_looked_at_is_said_with_the_reason)
 	static struct box_entry entry;
 
 	strcpy(entry.reader.header.scan_state, "off\033[31m");
-	expect(&entry, 1, "scan  no buffer was looked at (off\\x1b[31m): that no NaN is found says nothing here\n");
+	expect(&entry, 1, "scan  no buffer was scanned (off\\x1b[31m): that no NaN is found says nothing here\n");
 	*entry.reader.header.scan_state = '\0';
-	expect(&entry, 1, "scan  no buffer was looked at (none): ");
+	expect(&entry, 1, "scan  no buffer was scanned (none): ");
 	expect(NULL, 0, "scan  its black boxes cannot be read from here\n");
 }

@@ -155,7 +155,7 @@ static void say_version(struct python_source *source, const struct process *proc
 	source->version_said = true;
 	foreign_line(stderr,
 		     "rankwatch: process %d runs Python %u.%u, of which this build does not know where its functions are kept "
-		     "(it knows 3.11 to 3.15 on x86-64): no Python functions are told (said once)",
+		     "(it knows 3.11 to 3.15 on x86-64): no Python functions are read (said once)",
 		     (int)process->writer->pid, version >> 24, version >> 16 & 0xff);
 }
 
@@ -189,7 +189,7 @@ static void say_refusal(struct python_source *source, const struct process *proc
 		snprintf(why, sizeof(why), "kernel.yama.ptrace_scope is %u%s; with 0, or as root, it may be", scope,
 			 scope == 1 ? ", and the \"rankwatch run\" that started this collector did not start it" : "");
 	foreign_line(stderr,
-		     "rankwatch: the Python functions of process %d cannot be told: its memory may not be read (%s) (said once)",
+		     "rankwatch: the Python functions of process %d are not known: its memory may not be read (%s) (said once)",
 		     (int)process->writer->pid, why);
 }
 

@@ -248,7 +248,7 @@ static const struct argp explain_argp = {
 	.children = explain_children,
 	.doc = "Says of a job what looks like a failure and is none, or is one: which ranks of a pipeline log its loss (the others log -1.0 or none), "
 	       "whether the GPUs' memory has warmed up or goes on growing, how long it took to start up, which steps take longer than the others and "
-	       "whether a rank was late in them, and how many of its buffers were looked at for NaN and Inf. Without a name: the jobs whose collectors "
+	       "whether a rank was late in them, and how many of its buffers were scanned for NaN and Inf. Without a name: the jobs whose collectors "
 	       "run; else the newest run of this user on this machine, from its black boxes.\v"
 	       "Of each it says only what this job has shown, and otherwise that it is not known. The GPUs' memory stands in the black boxes where a "
 	       "collector of the same user noted it there.\n\n"

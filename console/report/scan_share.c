@@ -38,7 +38,7 @@ static void print_sampled(FILE *out, long long buffers, long long left_out, long
 		fprintf(out, "sampled, now 1 operation in %lld: ", every);
 	else
 		fputs("sampled, every operation now: ", out);
-	fprintf(out, "%lld buffers were looked at and %lld operations left out. Bad values that begin in one of these are told where they are first "
+	fprintf(out, "%lld buffers were scanned and %lld operations left out. Bad values that begin in one of these are reported where they are first "
 		     "seen, and their origin as unknown\n",
 		buffers, left_out);
 }
@@ -52,9 +52,9 @@ void scan_share_print(FILE *out, int label, const json_t *scan)
 	if (!json_is_object(scan))
 		fputs("its black boxes cannot be read from here\n", out);
 	else if (!buffers)
-		fprintf(out, "no buffer was looked at (%s): that no NaN is found says nothing here\n", state && *state ? state : "none");
+		fprintf(out, "no buffer was scanned (%s): that no NaN is found says nothing here\n", state && *state ? state : "none");
 	else if (!left_out)
-		fprintf(out, "no operation was left out for the sake of cost; %lld buffers were looked at\n", buffers);
+		fprintf(out, "no operation was left out for the sake of cost; %lld buffers were scanned\n", buffers);
 	else
 		print_sampled(out, buffers, left_out, (long long)value_number(scan, "every", 1));
 }

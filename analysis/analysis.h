@@ -202,7 +202,7 @@ struct analysis_gpu_event {
 };
 
 /* Counters of a network port of this machine; none ever decreases. The values are in black boxes, so new ones are appended.
- * collector/sources/port_files.c and pause_counters.c have the files and names that they are read from; docs/host-evidence.md, "Network ports", says what
+ * collector/sources/machine/port_files.c and pause_counters.c have the files and names that they are read from; docs/host-evidence.md, "Network ports", says what
  * they mean. */
 enum analysis_port_counter {
 	ANALYSIS_PORT_DOWNED, /* the link went down */

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 #include "blackbox/place.h"
-#include "protocol/address.h"
-#include "collector/live_boxes.h"
-#include "protocol/lock.h"
+#include "collector/boxes/live_boxes.h"
 #include "identity/identity.h"
+#include "protocol/address.h"
+#include "protocol/lock.h"
 
 struct claim {
 	struct identity identity;

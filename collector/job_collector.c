@@ -14,18 +14,18 @@
 #include "analysis/job/job_half.h"
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "protocol/address.h"
-#include "collector/answers.h"
-#include "protocol/message.h"
 #include "collector/nats/held.h"
 #include "collector/nats/judges.h"
 #include "collector/nats/link.h"
 #include "collector/nats/mail.h"
 #include "collector/nats/subject.h"
-#include "collector/outlet.h"
+#include "collector/sinks/answers.h"
+#include "collector/sinks/outlet.h"
 #include "collector/sinks/socket.h"
 #include "finding/finding_json.h"
 #include "identity/identity.h"
+#include "protocol/address.h"
+#include "protocol/message.h"
 
 enum {
 	TICK_MS = 100,

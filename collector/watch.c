@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "collector/lease.h"
+#include "collector/boxes/lease.h"
 
 enum { BOXES_EVERY = 2 /* ticks */, CALM_EVERY = 4, LEASES_MS = 500, NOTES_MS = 2000, LIVELY_MS = 2000, STILL_MS = 1000 };
 

@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "collector/absentees.h"
-#include "collector/gpu_health.h"
-#include "collector/host.h"
-#include "collector/live_boxes.h"
-#include "collector/python_source.h"
-#include "collector/sources/port_source.h"
+#include "collector/boxes/live_boxes.h"
+#include "collector/host/absentees.h"
+#include "collector/host/gpu_health.h"
+#include "collector/host/host.h"
+#include "collector/host/python_source.h"
+#include "collector/sources/machine/port_source.h"
 
 enum { WATCH_TICK_MS = 50 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/command.h"
-#include "console/privileges.h"
+#include "console/cli/command.h"
+#include "console/cli/privileges.h"
 
 static int unknown_command(const char *name)
 {

@@ -345,7 +345,7 @@ void feed_end(struct feed *feed)
 		return;
 	int status = box_ending_status(&feed->reader);
 
-	/* As collector/live_boxes.c has it: a record that the process itself left is worth more. */
+	/* As collector/boxes/live_boxes.c has it: a record that the process itself left is worth more. */
 	exited |= status >= 0 && WIFEXITED(status);
 	feed->ended = true;
 	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,

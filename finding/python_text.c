@@ -61,7 +61,7 @@ static bool is_pickling(const json_t *place)
 static void write_times(FILE *out, double times, double looks)
 {
 	if (times < looks)
-		fprintf(out, ", %.0f of %.0f looks", times, looks);
+		fprintf(out, ", %.0f of %.0f samples", times, looks);
 }
 
 /* What it was in, whoever held the lock. */

@@ -10,7 +10,7 @@
 
 /* Is anything known of it? */
 bool python_text_is(const json_t *finding);
-/* "in Trainer.save (train.py:212), there in Event.wait (threading.py:622), 5 of 6 looks; …", without a line end. */
+/* "in Trainer.save (train.py:212), there in Event.wait (threading.py:622), 5 of 6 samples; …", without a line end. */
 void python_text_write(FILE *out, const json_t *finding);
 
 #endif

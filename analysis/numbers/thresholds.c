@@ -45,23 +45,23 @@
 
 /* Bad values of both kinds are found, and judged, in one way. */
 #define ROWS_OF_VALUES(kind)                                                                                           \
-	ROW(kind, TIME, ORIGIN_SETTLE_NS, "pass from the first news to the search, so that the other ranks' scans can arrive"), \
+	ROW(kind, TIME, ORIGIN_SETTLE_NS, "are waited for the other ranks' scans"), \
 	ROW(kind, TIME, VALUES_SETTLE_NS, "are waited for the scans of one operation"),                                \
-	ROW(kind, COUNT, USUAL_BAD_MIN, "times bad from the first time on, and it belongs there (padding, masks)"),    \
+	ROW(kind, COUNT, USUAL_BAD_MIN, "times bad from the first on belongs there (padding, masks)"),    \
 	ROW(kind, FACTOR, USUAL_GROWTH, "more bad elements than ever at such a place are news"),                       \
-	ROW(kind, COUNT, VALUES_NUMBERS, "elements at most has a reduction of metrics, outside of the steps"),         \
-	ROW(kind, COUNT, AFTERMATH_STEPS, "steps in a row at most has an fp16 loss scale that was too large"),         \
-	ROW(kind, TIME, AFTERMATH_WAIT_NS, "(or three steps) pass before it is told although nobody saw what came of it"), \
-	ROW(kind, COUNT, NATURE_PEERS, "other ranks, at least, were clean at the place where one alone speaks for hardware"), \
-	ROW(kind, COUNT, NATURE_TIMES, "times that the same rank was the only one speak for hardware"),                                \
+	ROW(kind, COUNT, VALUES_NUMBERS, "elements, at most, has a reduction of metrics"),         \
+	ROW(kind, COUNT, AFTERMATH_STEPS, "steps in a row, at most, of a loss scale that was too large"),         \
+	ROW(kind, TIME, AFTERMATH_WAIT_NS, "(or three steps), at most, are waited for what comes of it"), \
+	ROW(kind, COUNT, NATURE_PEERS, "other ranks that are clean there, at least, speak for hardware"), \
+	ROW(kind, COUNT, NATURE_TIMES, "times the same rank alone speak for hardware"),                                \
 	ROW(kind, TIME, ORIGIN_CLEAN_NS, "without bad values close it")
 
 /* Why a rank is late, or does not come. */
 #define ROWS_OF_CAUSE(kind)                                                                                            \
-	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the time that others waited, at least, is what a cause must explain"),   \
-	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another kind of wait, seen exactly, makes the cause likely and no more"), \
-	ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "is the same where threads were only sampled"),                           \
-	ROW(kind, SHARE, CAUSE_INFERRED_MIN, "of a wait, at least, another thread must be in files to be taken for the one that is waited for"), \
+	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the others' wait, at least, a cause must explain"),   \
+	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another kind of wait, seen exactly, makes the cause likely"), \
+	ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "… where threads were only sampled"),                           \
+	ROW(kind, SHARE, CAUSE_INFERRED_MIN, "of a wait in files, at least, makes another thread the one that is waited for"), \
 	ROW(kind, COUNT, CAUSE_HOPS, "threads, at most, are followed from one to the next")
 
 const struct threshold thresholds[] = {
@@ -69,29 +69,29 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, TIME, STRAGGLER_COST_MIN_NS, "a step, at least, is what it must cost …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
-	ROW(RW_KIND_STRAGGLER, COUNT, LATE_SERIES_ROWS_MIN, "steps in a row suffice where a rank's own work became longer at once and stays so, …"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_COST, "a step is what these must have cost in all, …"),
+	ROW(RW_KIND_STRAGGLER, COUNT, LATE_SERIES_ROWS_MIN, "steps in a row suffice where a rank's work became longer at once, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_COST, "a step these must have cost in all, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_BEYOND, "what any other rank was ever late by …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, LATE_SERIES_STEADY, "of their median are their quartiles, at least, …"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_ROUGH, "what others change by from step to step, at most, is what it changes by"),
-	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time is what a rank must work longer than its peers where no single operation shows it …"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or where it is as late for 24 windows, or 64 steps, and three times as late as any other rank, or four times on average"),
-	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps are seen before anybody is named without a seen cause"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_ROUGH, "what others change by from step to step, at most"),
+	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time a rank must work longer than its peers where no operation shows it …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or, for 24 windows or 64 steps, three times as late as any other"),
+	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps pass before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step is what it must cost while steps are early"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost from the job's first step on, is taken for no noise, if it varies little"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost while steps are early"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost steadily from the first on, is no noise"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, while steps are early"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, at least, later on"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step, until the other ranks have shown how long theirs lasts"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, later on"),
+	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES, "passes of a pipeline are seen before they are taken for steps"),
-	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness, explained by a cause that was seen, names a rank after three steps"),
-	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "of the lateness is what it takes where the cause is a sleep, or a wait that another thread or process was seen to end"),
-	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "late steps, at least, before a rank is told that is late now and then, …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness with a seen cause names a rank after three steps"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "… where the cause is a sleep, or a wait that another was seen to end"),
+	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "late steps, at least, of a rank that is late now and then, …"),
 	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES_SEEN, "… or so many, where a cause is seen"),
-	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "is how probable it may be, over a whole job, that chance alone has a rank named"),
+	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "of all jobs, at most, may chance alone have a rank named"),
 	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
-	ROW(RW_KIND_STRAGGLER, SHARE, PACE_COURSE_LATE, "of what the job's steps grow by is what it must cost, at least, to be told when the watchdog is reached"),
-	ROW(RW_KIND_STRAGGLER, FACTOR, PACE_COURSE_FAR, "as many steps as that growth was seen for are looked ahead, at most"),
+	ROW(RW_KIND_STRAGGLER, SHARE, PACE_COURSE_LATE, "of what steps grow by, at least, is its, where that is extrapolated, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, PACE_COURSE_FAR, "… for as many steps as it was seen, at most"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_CLEAN, "clean steps in a row close it"),
 
 	ROW(RW_KIND_HANG, COUNT, HANG_STEPS, "steps, at least, the others have stood, …"),
@@ -101,13 +101,13 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that makes progress, or whose threads could not be sampled, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_MOST, "… but at most this share of it"),
-	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back is looked to see whether it gets on"),
-	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its child processes use together, at least, is progress, …"),
-	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "bytes a second that they read and write together, at least, are, too, …"),
-	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "of the time, at least, that one of them waits for a disk, is as well"),
-	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs have been in what nobody ends: a warning, before that a notice"),
+	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back are considered to see whether it gets on"),
+	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its children use, at least, is progress, …"),
+	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "… or bytes a second that they read and write, …"),
+	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "… or of the time, at least, that one waits for a disk"),
+	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs in an operation that does not end: a warning, before a notice"),
 	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to a communicator that is being made"),
-	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS, "for ncclCommDestroy, ncclCommGrow, ncclCommSuspend, ncclCommResume and ncclWaitSignal where nobody can be told to be missing"),
+	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS, "for ncclCommDestroy, …Grow, …Suspend, …Resume and ncclWaitSignal"),
 	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),
 	ROWS_OF_CAUSE(RW_KIND_HANG),
 
@@ -117,16 +117,16 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_GONE, TIME, HANG_SEEN_WITHIN_NS, "is how late an end may be seen"),
 	ROW(RW_KIND_GONE, TIME, ENDING_TOGETHER_NS, "is the time in which all have ended together"),
 	ROW(RW_KIND_GONE, TIME, ENDING_SILENCE_NS, "of silence longer than the others' show that it was the first of them"),
-	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS, "before the others, at least, the first of several that were killed alike must end, …"),
+	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS, "before the others, at least, the first of several killed must end, …"),
 	ROW(RW_KIND_GONE, FACTOR, ENDING_SPREAD, "… and this times as long as the others are apart"),
-	ROW(RW_KIND_GONE, TIME, OOM_KILL_LAG_NS, "after the last sign of a process, its line of the OOM killer is still its own"),
+	ROW(RW_KIND_GONE, TIME, OOM_KILL_LAG_NS, "after a process's last sign, a line of the OOM killer is its own"),
 	ROW(RW_KIND_GONE, TIME, INIT_STOPPED_NS, "for ranks that were stopped before their first communicator"),
 
-	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes, which show what was not seen"),
-	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, ranks are waited for that have not come to the place yet"),
-	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES, "calls in a row, at least, must be the same again to tell what was left out, or made more, …"),
+	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes"),
+	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, are waited for ranks that have not come there"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES, "equal calls in a row, at least, show what was left out or made more, …"),
 	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_DIFFERS, "… of so many calls, at most"),
-	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size between two ranks, and who leaves that is named"),
+	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size, and who leaves that is named"),
 
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_COST_MIN_NS, "a step, at least, transfers must take longer, …"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFER_SHARE_MIN, "… and of the step, the larger of the two"),
@@ -135,22 +135,22 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_MIN, "steps before, at least, show what is usual"),
 	ROW(RW_KIND_SLOWDOWN, TIME, STRAGGLER_COST_MIN_NS, "at least, steps take longer: a warning, else a notice; …"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, STRAGGLER_SHARE_MIN, "… or this part of the step, the larger of the two, …"),
-	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFER_LOST_NOT, "… of which, at least, a warning that was made must cost to remain one"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFER_LOST_NOT, "… of which, at least, a warning must cost to remain one"),
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_DETAIL_NS, "network detail is recorded while nobody is named, …"),
 	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFER_PAUSE_NS, "… and then not for this long"),
 	ROW(RW_KIND_SLOWDOWN, COUNT, NETWORK_STEPS, "steps with network detail, at least, name a link"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_WAITS, "of what the steps take longer, at least, a slow link waits"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_QUIET, "of what the slowest link waits, at most, a quiet one does"),
 	ROW(RW_KIND_SLOWDOWN, SHARE, NETWORK_CERTAIN, "of what the steps take longer makes it certain"),
-	ROW(RW_KIND_SLOWDOWN, TIME, PORT_LEAD_NS, "before it began and as long after is when network ports are looked at"),
-	ROW(RW_KIND_SLOWDOWN, FACTOR, PORT_BEYOND, "what a port counted in such a time before, at least, is worth a word"),
+	ROW(RW_KIND_SLOWDOWN, TIME, PORT_LEAD_NS, "before and after its begin, network ports are read"),
+	ROW(RW_KIND_SLOWDOWN, FACTOR, PORT_BEYOND, "what a port counted in such a time before is mentioned"),
 	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_CLEAN, "steps as before close it"),
 
 	ROWS_OF_VALUES(RW_KIND_NAN),
 	ROWS_OF_VALUES(RW_KIND_INF),
 
 	ROW(RW_KIND_OVERFLOW, TIME, VALUES_SETTLE_NS, "are waited for the scans of all inputs"),
-	ROW(RW_KIND_OVERFLOW, TIME, ORIGIN_SETTLE_NS, "pass from the first news to the search"),
+	ROW(RW_KIND_OVERFLOW, TIME, ORIGIN_SETTLE_NS, "are waited for the search"),
 	ROW(RW_KIND_OVERFLOW, TIME, ORIGIN_CLEAN_NS, "without bad values close it"),
 
 	ROW(RW_KIND_SATURATION, SHARE, DRIFT_SATURATED, "of the buffer, at least, is the type's largest number"),
@@ -170,7 +170,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_DRIFT, BINADES, DRIFT_GROWN, "above what was usual, at least, is growth"),
 
 	ROW(RW_KIND_MEMORY, SHARE, MEMORY_LIMIT_SHARE, "of the limit, at least, is no page cache"),
-	ROW(RW_KIND_MEMORY, COUNT, MEMORY_LIMIT_HITS, "looks, one a second, that found new hits of the limit …"),
+	ROW(RW_KIND_MEMORY, COUNT, MEMORY_LIMIT_HITS, "polls, one a second, that found new hits of the limit …"),
 	ROW(RW_KIND_MEMORY, TIME, MEMORY_LIMIT_HITS_NS, "… within this time"),
 	ROW(RW_KIND_MEMORY, TIME, MEMORY_LIMIT_CLEAN_NS, "without a hit close it"),
 	ROW(RW_KIND_MEMORY, SHARE, GPU_MEMORY_HIGH, "of a GPU's memory is full"),
@@ -182,9 +182,9 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_GPU, COUNT, GPU_NVLINK_MIN, "NVLink errors …"),
 	ROW(RW_KIND_GPU, TIME, GPU_NVLINK_WINDOW_NS, "… within this time"),
 	ROW(RW_KIND_GPU, TIME, GPU_XID_BEFORE_NS, "before the rank's box was made, an Xid is history"),
-	ROW(RW_KIND_GPU, TIME, GPU_XID_KEEP_NS, "an Xid that is not critical is told for"),
-	ROW(RW_KIND_GPU, TIME, GPU_SILENCE_NS, "in one call of NVML are told as a notice"),
-	ROW(RW_KIND_GPU, SHARE, GPU_EXPLAINS_SHARE, "of the late time, at least, throttling must fill to be the cause of a lateness"),
+	ROW(RW_KIND_GPU, TIME, GPU_XID_KEEP_NS, "an Xid that is not critical stays open"),
+	ROW(RW_KIND_GPU, TIME, GPU_SILENCE_NS, "in one call of NVML is a notice"),
+	ROW(RW_KIND_GPU, SHARE, GPU_EXPLAINS_SHARE, "of the late time, at least, throttling must fill to be the cause"),
 	ROW(RW_KIND_GPU, SHARE, GPU_SLOW_CLOCK_SHARE, "of the other GPUs' median clock is slow"),
 
 	ROW(RW_KIND_VERSION, TIME, VERSIONS_SETTLE_NS, "after the last process has come"),

@@ -7,13 +7,14 @@
 #include <time.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_json.h"
-#include "console/box_removal.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/json_line.h"
-#include "console/size.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_removal.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/option.h"
+#include "console/cli/size.h"
+#include "console/dump/box_json.h"
 
 enum { KEY_OLDER = 0x100 };
 
@@ -32,23 +33,18 @@ struct clean {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'n', .flag = &options->dry_run },
+		{ 'J', .flag = &options->json }, { 0 },
+	};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'n':
-		options->dry_run = true;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
 	case KEY_OLDER:
 		if (age_parse(argument, &options->older_s))
 			argp_error(state, "--older-than: \"%s\" is not an age such as 12h or 7d", argument);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

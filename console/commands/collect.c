@@ -7,11 +7,12 @@
 #include "base/descriptor_limit.h"
 #include "collector/collector.h"
 #include "collector/job_collector.h"
-#include "console/command.h"
-#include "console/kept_boxes.h"
-#include "console/kernel_xids.h"
-#include "console/nats_choice.h"
-#include "console/sink_choice.h"
+#include "console/boxes/kept_boxes.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/client/nats_choice.h"
+#include "console/client/sink_choice.h"
+#include "console/replay/kernel_xids.h"
 
 enum { KEY_UNTIL_IDLE = 0x100, KEY_KERNEL_LOG, KEY_ANCESTOR, KEY_ALL_NODES, KEY_HOST };
 
@@ -44,6 +45,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *chosen = state->input;
 	struct collector_options *options = &chosen->collector;
+	const struct option_field fields[] = {
+		{ 'J', .flag = &chosen->json }, { KEY_ALL_NODES, .flag = &chosen->all_nodes },
+		{ 'd', .text = &options->directory }, { 'j', .text = &options->job },
+		{ 'q', .flag = &options->quiet }, { KEY_KERNEL_LOG, .text = &options->kernel_log },
+		{ KEY_UNTIL_IDLE, .flag = &options->until_idle }, { 0 },
+	};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -57,39 +64,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (chosen->json)
 			chosen->sinks.findings = "-";
 		return 0;
-	case 'J':
-		chosen->json = true;
-		return 0;
-	case KEY_ALL_NODES:
-		chosen->all_nodes = true;
-		return 0;
 	case KEY_HOST:
 		if (!*argument || strlen(argument) > 63)
 			argp_error(state, "--host: a name has 1 to 63 bytes");
 		options->host = argument;
-		return 0;
-	case 'd':
-		options->directory = argument;
-		return 0;
-	case 'j':
-		options->job = argument;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case KEY_KERNEL_LOG:
-		options->kernel_log = argument;
 		return 0;
 	case KEY_ANCESTOR:
 		options->ancestor = atoi(argument);
 		if (options->ancestor <= 0 || fcntl(options->ancestor, F_SETFD, FD_CLOEXEC))
 			argp_error(state, "--ancestor-fd: \"%s\" is no descriptor", argument);
 		return 0;
-	case KEY_UNTIL_IDLE:
-		options->until_idle = true;
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_json.h"
-#include "console/command.h"
-#include "console/install.h"
-#include "console/json_line.h"
-#include "console/unfinished.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/option.h"
+#include "console/cli/unfinished.h"
+#include "console/dump/box_json.h"
+#include "console/install/install.h"
 
 enum { PIECE = 1 << 16 };
 
@@ -24,11 +25,9 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = { { 'J', .flag = &options->json }, { 0 } };
 
 	switch (key) {
-	case 'J':
-		options->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (options->directory)
 			argp_usage(state);
@@ -38,7 +37,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		argp_usage(state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

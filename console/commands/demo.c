@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/demo_run.h"
-#include "console/demo_verdict.h"
 #include "base/paragraph.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/trials/demo_run.h"
+#include "console/trials/demo_verdict.h"
 
 struct options {
 	const struct scenario *scenario;
@@ -25,17 +26,12 @@ enum { KEY_KEEP = 0x100, KEY_LIST, SKIPPED = 77 };
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'J', .flag = &options->json }, { KEY_KEEP, .flag = &options->keep },
+		{ KEY_LIST, .flag = &options->list }, { 0 },
+	};
 
 	switch (key) {
-	case 'J':
-		options->json = true;
-		return 0;
-	case KEY_KEEP:
-		options->keep = true;
-		return 0;
-	case KEY_LIST:
-		options->list = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 0)
 			argp_error(state, "one scenario at a time");
@@ -44,7 +40,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "there is no scenario \"%s\"; --list shows them", argument);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

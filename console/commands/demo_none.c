@@ -2,7 +2,7 @@
 /* `rankwatch demo` of a build without the stand-in. */
 #include <stdio.h>
 
-#include "console/command.h"
+#include "console/cli/command.h"
 
 static int run(const struct command *command, int argc, char **argv)
 {

@@ -3,9 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/command.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
 #include "console/compare/comparison_text.h"
-#include "console/terminal.h"
 
 /* As diff(1). */
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2 };
@@ -20,14 +21,11 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ KEY_DETERMINISTIC, .flag = &options->deterministic }, { 'J', .flag = &options->json }, { 0 },
+	};
 
 	switch (key) {
-	case KEY_DETERMINISTIC:
-		options->deterministic = true;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num >= TIMES_SIDES)
 			argp_error(state, "two runs are compared, not more");
@@ -38,7 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "name two runs: directories or files with their black boxes");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

@@ -5,13 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/box_json.h"
-#include "console/command.h"
-#include "console/doctor/check.h"
-#include "console/json_line.h"
-#include "console/nats_choice.h"
 #include "base/paragraph.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/client/nats_choice.h"
+#include "console/doctor/check.h"
+#include "console/dump/box_json.h"
 
 /* In the order in which they depend on each other. */
 static const struct check *const checks[] = {
@@ -43,23 +44,17 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->nats }, { 'J', .flag = &options->json },
+		{ KEY_EXIT_CODE, .flag = &options->exit_code }, { 0 },
+	};
 
-	(void)argument;
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->nats;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	case KEY_EXIT_CODE:
-		options->exit_code = true;
-		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

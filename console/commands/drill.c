@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/drill_verdict.h"
-#include "console/install.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/install/install.h"
+#include "console/trials/drill_verdict.h"
 #include "drill/delay.h"
 #include "identity/watchdog.h"
 
@@ -57,6 +58,9 @@ static void check(struct options *options, struct argp_state *state)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ KEY_YES, .flag = &options->yes }, { 'J', .flag = &options->json }, { 0 },
+	};
 	char *end;
 
 	switch (key) {
@@ -81,12 +85,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (end == argument || *end || options->rank < 0 || options->rank > RANK_MOST)
 			argp_error(state, "--rank: \"%s\" is no rank", argument);
 		return 0;
-	case KEY_YES:
-		options->yes = true;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
 		return 0;
@@ -94,7 +92,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		check(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

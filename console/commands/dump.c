@@ -6,15 +6,16 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_csv.h"
-#include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/command.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/option.h"
+#include "console/cli/progress.h"
+#include "console/dump/box_csv.h"
+#include "console/dump/box_json.h"
+#include "console/dump/inspector_line.h"
 #include "console/flight_recorder/dump.h"
-#include "console/inspector_line.h"
-#include "console/json_line.h"
-#include "console/progress.h"
 
 /* How operations are printed. */
 enum format { JSON, CSV, INSPECTOR, FORMATS };
@@ -43,20 +44,14 @@ static enum format format_of(const char *name)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { KEY_COMMS, .flag = &options->comms },
+		{ KEY_SAMPLES, .flag = &options->samples },
+		{ KEY_FLIGHT_RECORDER, .text = &options->flight_recorder }, { KEY_HEADER, .flag = &options->header },
+		{ KEY_OPERATIONS, .flag = &options->operations }, { 0 },
+	};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case KEY_COMMS:
-		options->comms = true;
-		return 0;
-	case KEY_SAMPLES:
-		options->samples = true;
-		return 0;
-	case KEY_FLIGHT_RECORDER:
-		options->flight_recorder = argument;
-		return 0;
 	case KEY_FORMAT:
 		options->format = format_of(argument);
 		if (options->format == FORMATS)
@@ -66,12 +61,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'J':
 		options->format = JSON;
 		options->json = true;
-		return 0;
-	case KEY_HEADER:
-		options->header = true;
-		return 0;
-	case KEY_OPERATIONS:
-		options->operations = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (options->flight_recorder &&
@@ -86,7 +75,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			options->operations = true;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

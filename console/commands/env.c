@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
-#include "console/install.h"
-#include "console/library_fault.h"
-#include "console/nccl_plugin.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/install/install.h"
+#include "console/install/library_fault.h"
+#include "console/install/nccl_plugin.h"
 
 struct options {
 	const char *job;
@@ -20,17 +21,11 @@ enum { KEY_NO_PRELOAD = 0x100 };
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'j', .text = &options->job }, { KEY_NO_PRELOAD, .flag = &options->no_preload }, { 0 },
+	};
 
-	switch (key) {
-	case 'j':
-		options->job = argument;
-		return 0;
-	case KEY_NO_PRELOAD:
-		options->no_preload = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 /* A word for sh: single quotes protect everything but themselves. */

@@ -8,18 +8,19 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/client/collectors.h"
+#include "console/replay/replay.h"
+#include "console/report/scan_share.h"
+#include "finding/step_text.h"
+#include "finding/value.h"
 #include "protocol/explanation.h"
 #include "protocol/message.h"
 #include "protocol/snapshot.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/collectors.h"
-#include "console/command.h"
-#include "console/replay.h"
-#include "console/scan_share.h"
-#include "console/terminal.h"
-#include "finding/step_text.h"
-#include "finding/value.h"
 
 enum { ANSWER_MS = 3000, LABEL = 10 };
 
@@ -31,18 +32,11 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'J', .flag = &options->json }, { 0 },
+	};
 
-	(void)argument;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static void print_job(FILE *out, const json_t *job, bool live)
@@ -254,7 +248,7 @@ static const struct argp explain_argp = {
 	.children = explain_children,
 	.doc = "Says of a job what looks like a failure and is none, or is one: which ranks of a pipeline log its loss (the others log -1.0 or none), "
 	       "whether the GPUs' memory has warmed up or goes on growing, how long it took to start up, which steps take longer than the others and "
-	       "whether a rank was late in them, and how many of its buffers were looked at for NaN and Inf. Without a name: the jobs whose collectors "
+	       "whether a rank was late in them, and how many of its buffers were scanned for NaN and Inf. Without a name: the jobs whose collectors "
 	       "run; else the newest run of this user on this machine, from its black boxes.\v"
 	       "Of each it says only what this job has shown, and otherwise that it is not known. The GPUs' memory stands in the black boxes where a "
 	       "collector of the same user noted it there.\n\n"

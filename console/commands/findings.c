@@ -9,10 +9,11 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "console/collector_client.h"
-#include "console/command.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/client/collector_client.h"
 #include "console/run/start_line.h"
-#include "console/terminal.h"
 #include "finding/announcer.h"
 #include "finding/written.h"
 
@@ -39,20 +40,12 @@ enum { ANSWER_MS = 3000, ANNOUNCE_MS = 100 };
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'f', .flag = &options->follow }, { 'j', .text = &options->job }, { 'J', .flag = &options->json },
+		{ 0 },
+	};
 
-	switch (key) {
-	case 'f':
-		options->follow = true;
-		return 0;
-	case 'j':
-		options->job = argument;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static bool is_shown(const json_t *finding)

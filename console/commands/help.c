@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "console/command.h"
-#include "console/completion.h"
-#include "console/finding_page.h"
-#include "console/manual.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/completion.h"
+#include "console/cli/finding_page.h"
+#include "console/cli/manual.h"
+#include "console/cli/terminal.h"
 
 enum { KEY_COMPLETION = 0x100, KEY_MAN };
 

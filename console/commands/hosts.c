@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/job_share.h"
-#include "console/ledger.h"
-#include "console/terminal.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/report/job_share.h"
+#include "console/report/ledger.h"
 
 struct options {
 	struct box_choice choice;
@@ -22,18 +23,11 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'J', .flag = &options->json }, { 0 },
+	};
 
-	(void)argument;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static bool stands_out(const struct ledger_entry *entry)

@@ -7,18 +7,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/descriptor_limit.h"
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_removal.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/size.h"
+#include "console/client/collectors.h"
+#include "console/dump/box_json.h"
 #include "protocol/message.h"
 #include "protocol/sight.h"
-#include "console/box_choice.h"
-#include "console/box_json.h"
-#include "console/box_removal.h"
-#include "console/box_runs.h"
-#include "console/collectors.h"
-#include "console/command.h"
-#include "base/descriptor_limit.h"
-#include "console/size.h"
 
 enum { ANSWER_MS = 500 };
 
@@ -43,18 +44,11 @@ struct listed {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'J', .flag = &options->json }, { 0 },
+	};
 
-	(void)argument;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static char *directory_of(const struct box_entry *entry)

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/command.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
 #include "console/metrics/scrape.h"
 #include "console/metrics/server.h"
 
@@ -25,27 +26,20 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'j', .text = &options->choice.job }, { KEY_ALL_NODES, .flag = &options->choice.all_nodes },
+		{ KEY_COMMUNICATORS, .flag = &options->choice.communicators }, { KEY_ONCE, .flag = &options->once },
+		{ 0 },
+	};
 
 	switch (key) {
-	case 'j':
-		options->choice.job = argument;
-		return 0;
 	case 'l':
 		options->listen = argument;
 		if (server_address_parse(argument, &options->address))
 			argp_error(state, "--listen %s: not ADDRESS:PORT, [IPV6]:PORT or PORT", argument);
 		return 0;
-	case KEY_ALL_NODES:
-		options->choice.all_nodes = true;
-		return 0;
-	case KEY_COMMUNICATORS:
-		options->choice.communicators = true;
-		return 0;
-	case KEY_ONCE:
-		options->once = true;
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

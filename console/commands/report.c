@@ -8,23 +8,24 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "protocol/account_text.h"
-#include "protocol/explanation.h"
-#include "console/inits.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/flight.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/progress.h"
+#include "console/cli/size.h"
+#include "console/cli/terminal.h"
 #include "console/flight_recorder/left_dumps.h"
 #include "console/html/html_report.h"
-#include "console/progress.h"
-#include "console/replay.h"
-#include "console/report_findings.h"
-#include "console/run_head.h"
-#include "console/seen_live.h"
-#include "console/size.h"
-#include "console/terminal.h"
+#include "console/replay/replay.h"
+#include "console/replay/seen_live.h"
+#include "console/report/flight.h"
+#include "console/report/inits.h"
+#include "console/report/report_findings.h"
+#include "console/report/run_head.h"
 #include "console/trace/output.h"
+#include "protocol/account_text.h"
+#include "protocol/explanation.h"
 
 enum { EXIT_WARNING = 4, EXIT_CRITICAL = 5 };
 
@@ -49,31 +50,18 @@ static void check(const struct options *options, struct argp_state *state)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { KEY_EXIT_CODE, .flag = &options->exit_code },
+		{ KEY_HTML, .text = &options->html }, { 'J', .flag = &options->json },
+		{ KEY_KERNEL_LOG, .text = &options->kernel_log }, { KEY_NOTICES, .flag = &options->notices }, { 0 },
+	};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case KEY_EXIT_CODE:
-		options->exit_code = true;
-		return 0;
-	case KEY_HTML:
-		options->html = argument;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	case KEY_KERNEL_LOG:
-		options->kernel_log = argument;
-		return 0;
-	case KEY_NOTICES:
-		options->notices = true;
-		return 0;
 	case ARGP_KEY_SUCCESS:
 		check(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

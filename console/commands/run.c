@@ -12,27 +12,28 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "protocol/sight.h"
-#include "finding/line_sink.h"
-#include "console/command.h"
-#include "console/kernel_xids.h"
-#include "console/library_fault.h"
-#include "console/nats_choice.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/client/nats_choice.h"
+#include "console/client/sink_choice.h"
+#include "console/install/library_fault.h"
+#include "console/replay/kernel_xids.h"
 #include "console/run/farewell.h"
-#include "console/run/saved_page.h"
 #include "console/run/gloo.h"
 #include "console/run/job.h"
 #include "console/run/launcher.h"
 #include "console/run/other_hosts.h"
 #include "console/run/on_finding.h"
 #include "console/run/post_mortem.h"
+#include "console/run/saved_page.h"
 #include "console/run/start_line.h"
 #include "console/run/supervisor.h"
 #include "console/run/tidy.h"
-#include "console/sink_choice.h"
-#include "console/terminal.h"
 #include "finding/announcer.h"
+#include "finding/line_sink.h"
 #include "finding/written.h"
+#include "protocol/sight.h"
 
 enum {
 	KEY_NO_PRELOAD = 0x100,
@@ -83,26 +84,16 @@ struct run {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'j', .text = &options->job }, { 'J', .flag = &options->json }, { 'q', .flag = &options->quiet },
+		{ KEY_KERNEL_LOG, .text = &options->kernel_log }, { KEY_NO_PRELOAD, .flag = &options->no_preload },
+		{ 0 },
+	};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->sinks;
 		state->child_inputs[1] = &options->nats;
-		return 0;
-	case 'j':
-		options->job = argument;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case KEY_KERNEL_LOG:
-		options->kernel_log = argument;
-		return 0;
-	case KEY_NO_PRELOAD:
-		options->no_preload = true;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
@@ -112,7 +103,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		argp_error(state, "no command to run");
 		return EINVAL;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

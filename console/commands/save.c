@@ -8,14 +8,15 @@
 #include "blackbox/box_store.h"
 #include "blackbox/evidence.h"
 #include "blackbox/saved.h"
-#include "console/box_choice.h"
-#include "console/box_folder.h"
-#include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/json_line.h"
-#include "console/progress.h"
-#include "console/unfinished.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_folder.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/option.h"
+#include "console/cli/progress.h"
+#include "console/cli/unfinished.h"
+#include "console/dump/box_json.h"
 
 enum { KEY_TO = 0x100 };
 
@@ -28,20 +29,17 @@ struct options {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ 'J', .flag = &options->json }, { KEY_TO, .text = &options->to }, { 0 },
+	};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->choice;
 		options->to = "rankwatch-boxes";
 		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	case KEY_TO:
-		options->to = argument;
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/command.h"
-#include "console/json_line.h"
-#include "console/progress.h"
-#include "console/suite_tally.h"
-#include "console/terminal.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
+#include "console/cli/progress.h"
+#include "console/cli/terminal.h"
+#include "console/trials/suite_tally.h"
 #include "identity/decimal.h"
 
 enum { KEY_FIRST = 0x100, KEY_JOBS, KEY_RANKS, KEY_FAULT, KEY_SHAPE };

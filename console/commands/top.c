@@ -9,11 +9,12 @@
 
 #include "base/clock.h"
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/collectors.h"
-#include "console/command.h"
-#include "console/terminal.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/terminal.h"
+#include "console/client/collectors.h"
 #include "console/top/dead.h"
 #include "console/top/live.h"
 #include "console/top/screen.h"
@@ -39,27 +40,13 @@ struct top {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { KEY_ASCII, .flag = &options->ascii },
+		{ KEY_ALL_NODES, .flag = &options->all_nodes }, { KEY_ONCE, .flag = &options->once },
+		{ 'J', .flag = &options->json }, { 0 },
+	};
 
-	(void)argument;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case KEY_ASCII:
-		options->ascii = true;
-		return 0;
-	case KEY_ALL_NODES:
-		options->all_nodes = true;
-		return 0;
-	case KEY_ONCE:
-		options->once = true;
-		return 0;
-	case 'J':
-		options->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return option_take(fields, key, argument, state);
 }
 
 static void draw(struct top *top, int width, int height)

@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
-#include "console/box_choice.h"
-#include "console/box_runs.h"
-#include "console/command.h"
-#include "console/job_share.h"
-#include "console/progress.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
+#include "console/cli/command.h"
+#include "console/cli/option.h"
+#include "console/cli/progress.h"
+#include "console/report/job_share.h"
 #include "console/trace/export.h"
 #include "console/trace/output.h"
 #include "identity/decimal.h"
@@ -118,14 +119,12 @@ static void set_seconds(struct options *options, const char *text, struct argp_s
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	const struct option_field fields[] = {
+		{ ARGP_KEY_INIT, .child = &options->choice }, { 'o', .text = &options->output },
+		{ KEY_AROUND, .text = &options->wanted.around }, { 0 },
+	};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->choice;
-		return 0;
-	case 'o':
-		options->output = argument;
-		return 0;
 	case KEY_FORMAT:
 		options->format = format_named(argument);
 		if (!options->format)
@@ -133,9 +132,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_RANK:
 		set_rank(options, argument, state);
-		return 0;
-	case KEY_AROUND:
-		options->wanted.around = argument;
 		return 0;
 	case KEY_SECONDS:
 		set_seconds(options, argument, state);
@@ -147,7 +143,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		check(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_take(fields, key, argument, state);
 	}
 }
 

@@ -9,8 +9,8 @@
 #include <rankwatch/helper.h>
 #include <rankwatch/message.h>
 
-#include "console/command.h"
-#include "console/json_line.h"
+#include "console/cli/command.h"
+#include "console/cli/json_line.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

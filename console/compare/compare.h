@@ -3,8 +3,8 @@
 #ifndef CONSOLE_COMPARE_COMPARE_H
 #define CONSOLE_COMPARE_COMPARE_H
 
+#include "console/cli/progress.h"
 #include "console/compare/partings.h"
-#include "console/progress.h"
 #include "console/compare/side.h"
 #include "console/compare/times.h"
 

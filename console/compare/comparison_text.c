@@ -10,7 +10,7 @@
 
 #include "base/foreign_text.h"
 #include "base/paragraph.h"
-#include "console/job_share.h"
+#include "console/report/job_share.h"
 #include "console/trace/operation_arguments.h"
 #include "finding/finding_json.h"
 #include "finding/rank_list.h"

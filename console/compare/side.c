@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/box_choice.h"
-#include "console/box_runs.h"
+#include "console/boxes/box_choice.h"
+#include "console/boxes/box_runs.h"
 #include "finding/rank_list.h"
 
 int side_open(struct side *side, char *path, const char *command)

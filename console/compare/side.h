@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "console/boxes.h"
+#include "console/boxes/boxes.h"
 #include "console/trace/box_operations.h"
 #include "console/trace/group_table.h"
 

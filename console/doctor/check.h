@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "console/install.h"
+#include "console/install/install.h"
 
 enum verdict {
 	VERDICT_OK,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "console/privileges.h"
+#include "console/cli/privileges.h"
 
 enum { WORKS = 0, CUT_SHORT = 1, PRIVILEGED = 77 }; /* exit statuses of the child */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/sources/nvml_library.h"
+#include "collector/sources/machine/nvml_library.h"
 #include "console/doctor/child.h"
 
 enum { SECONDS = 20 };

@@ -8,8 +8,8 @@
 
 #include "console/doctor/child.h"
 #include "console/doctor/libraries.h"
-#include "console/library_fault.h"
-#include "console/nccl_plugin.h"
+#include "console/install/library_fault.h"
+#include "console/install/nccl_plugin.h"
 
 enum { SECONDS = 10 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sources/port_files.h"
+#include "collector/sources/machine/port_files.h"
 #include "console/doctor/check.h"
 #include "console/doctor/child.h"
 
@@ -100,7 +100,7 @@ static void ports_run(struct check_context *context, struct check_result *result
 		check_advise(result, "look at the kernel log, and at ibstat");
 	} else if (!ports.count) {
 		check_say(result, VERDICT_NONE,
-			  "no RDMA device is to be seen here, and no network interface that belongs to a device: nothing is told of "
+			  "no RDMA device is to be seen here, and no network interface that belongs to a device: nothing is known of "
 			  "links and their errors%s", ports.tcp ? ", only what TCP sends again" : "");
 	} else {
 		say_ports(&ports, result);

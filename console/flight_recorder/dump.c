@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/foreign_text.h"
+#include "console/cli/unfinished.h"
 #include "console/flight_recorder/rank_dump.h"
-#include "console/unfinished.h"
 
 struct dump {
 	const char *directory, *command;

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "console/boxes.h"
+#include "console/boxes/boxes.h"
+#include "console/cli/progress.h"
 #include "console/flight_recorder/plain_data.h"
-#include "console/progress.h"
 
 struct flight_recorder_result {
 	size_t ranks;

@@ -10,7 +10,7 @@
 
 #include "base/foreign_text.h"
 #include "base/in_time.h"
-#include "console/host_clocks.h"
+#include "console/replay/host_clocks.h"
 #include "finding/rank_list.h"
 
 enum {

@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "console/replay.h"
+#include "console/replay/replay.h"
 
 /* Regular files of the user whose boxes these are, written while the run ran:
  * [{"directory":…, "prefix":…, "ranks":[…]}, …], in the order of ranks. Empty: there are none, or their file system does not

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "console/boxes.h"
+#include "console/boxes/boxes.h"
 #include "console/flight_recorder/cuts.h"
 #include "console/flight_recorder/dump.h"
 #include "console/flight_recorder/plain_data.h"

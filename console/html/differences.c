@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
-#include "console/box_json.h"
+#include "console/dump/box_json.h"
 #include "console/html/run_view.h"
 
 /* What may well be its own in every process says nothing. */

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "console/replay.h"
+#include "console/replay/replay.h"
 
 /* {"unlike":[{"what","values":[{"value","ranks","count"}]}],"alike":[["what","value"]]}: values by how many ranks have
  * them; null where a rank has none. New reference. */

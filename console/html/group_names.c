@@ -7,7 +7,7 @@
 
 #include "analysis/view/view.h"
 #include "base/foreign_text.h"
-#include "console/replay.h"
+#include "console/replay/replay.h"
 
 enum { KEY = 24 };
 

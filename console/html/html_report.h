@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "console/boxes.h"
-#include "console/progress.h"
+#include "console/boxes/boxes.h"
+#include "console/cli/progress.h"
 
 struct html_report {
 	const char *kernel_log; /* as in replay_open() */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/box_json.h"
-#include "console/flight.h"
-#include "console/last_seen.h"
+#include "console/dump/box_json.h"
+#include "console/report/flight.h"
+#include "console/report/last_seen.h"
 #include "console/trace/operation_arguments.h"
 
 enum { THREADS = 6 };

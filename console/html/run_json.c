@@ -5,13 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "console/dump/box_json.h"
+#include "console/replay/seen_live.h"
+#include "console/report/flight.h"
+#include "console/report/inits.h"
+#include "console/report/run_head.h"
 #include "protocol/account_text.h"
 #include "protocol/explanation.h"
-#include "console/inits.h"
-#include "console/box_json.h"
-#include "console/flight.h"
-#include "console/run_head.h"
-#include "console/seen_live.h"
 
 enum {
 	LABEL = 10,   /* columns of a label in the head */

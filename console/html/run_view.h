@@ -5,10 +5,10 @@
 
 #include <jansson.h>
 
-#include "console/host_clocks.h"
 #include "console/html/heat.h"
 #include "console/html/step_series.h"
-#include "console/replay.h"
+#include "console/replay/host_clocks.h"
+#include "console/replay/replay.h"
 #include "console/trace/group_table.h"
 #include "console/trace/rank_slices.h"
 

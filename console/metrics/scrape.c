@@ -9,8 +9,8 @@
 
 #include "base/proc_stat.h"
 #include "base/small_file.h"
+#include "console/client/collectors.h"
 #include "protocol/message.h"
-#include "console/collectors.h"
 
 /* Of all nodes: 16,384 ranks take most of a second on a busy machine (docs/benchmarks.md); Prometheus waits for 10 s. */
 enum { ANSWER_MS = 1000, ALL_NODES_ANSWER_MS = 5000 };

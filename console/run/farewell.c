@@ -13,11 +13,11 @@
 #include "blackbox/place.h"
 #include "blackbox/reader.h"
 #include "blackbox/saved.h"
-#include "protocol/message.h"
-#include "console/size.h"
+#include "console/cli/size.h"
 #include "finding/cause_text.h"
 #include "finding/incident_text.h"
 #include "finding/value.h"
+#include "protocol/message.h"
 
 /* In a directory that RANKWATCH_DIR names may be boxes of others, and of earlier runs. */
 static bool is_of_run(int directory, const char *name, const char *job, uint64_t began_ns)

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "console/install.h"
-#include "console/nccl_plugin.h"
+#include "console/install/install.h"
+#include "console/install/nccl_plugin.h"
 
 struct job_environment {
 	char job[64];                 /* the job's name, as plugin and collector will both see it */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "console/command.h"
+#include "console/cli/command.h"
 #include "console/run/child_end.h"
 
 enum { STOP_MS = 1000 };

@@ -11,9 +11,9 @@
 
 #include "base/ancestor.h"
 #include "base/foreign_text.h"
+#include "console/boxes/kept_boxes.h"
+#include "console/client/nats_choice.h"
 #include "protocol/message.h"
-#include "console/kept_boxes.h"
-#include "console/nats_choice.h"
 
 static const uint64_t second_ns = 1000000000;
 

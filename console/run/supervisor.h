@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "console/collector_client.h"
-#include "console/sink_choice.h"
+#include "console/client/collector_client.h"
+#include "console/client/sink_choice.h"
 
 struct supervisor {
 	const char *program; /* this rankwatch */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The black boxes at the end of `rankwatch run`: those of a run that ended well go, of all others the newest stay
- * (console/kept_boxes.h). Done in a process of its own with a deadline: a directory that does not answer does not keep
+ * (console/boxes/kept_boxes.h). Done in a process of its own with a deadline: a directory that does not answer does not keep
  * the job's exit status back.
  */
 #ifndef CONSOLE_RUN_TIDY_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "console/kept_boxes.h"
+#include "console/boxes/kept_boxes.h"
 
 struct tidy_request {
 	const char *job;

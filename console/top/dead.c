@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
+#include "console/boxes/box_runs.h"
+#include "console/cli/progress.h"
 #include "protocol/snapshot.h"
-#include "console/box_runs.h"
-#include "console/progress.h"
 
 static struct snapshot_source source_of(const struct dead *dead)
 {

@@ -3,8 +3,8 @@
 #ifndef CONSOLE_TOP_DEAD_H
 #define CONSOLE_TOP_DEAD_H
 
-#include "console/boxes.h"
-#include "console/replay.h"
+#include "console/boxes/boxes.h"
+#include "console/replay/replay.h"
 #include "console/top/model.h"
 
 struct dead {

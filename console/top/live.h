@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "console/collector_client.h"
+#include "console/client/collector_client.h"
 #include "console/top/model.h"
 
 struct live {

@@ -276,7 +276,7 @@ static void draw_lists(struct view_drawing *drawing, int row)
 	json_array_foreach(json_object_get(detail, "threads"), i, item) if (row < drawing->bottom && i < room) row =
 	    draw_stand(drawing, row, whole_stretch(detail, item), false);
 	if (!json_array_size(json_object_get(detail, "threads")))
-		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was looked at: nobody waits for this rank");
+		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was sampled: nobody waits for this rank");
 	row = draw_blocked(drawing, row, detail, room - 1);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
 	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS                     PHASE      CALLED     ON GPU");

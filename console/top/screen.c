@@ -2,7 +2,7 @@
 #define NCURSES_WIDECHAR 1
 #include "console/top/screen.h"
 
-#include "console/install.h"
+#include "console/install/install.h"
 #include "console/top/view.h" /* before <term.h>, which makes macros of common words */
 
 #include <curses.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "console/boxes.h"
+#include "console/boxes/boxes.h"
 #include "feed/operation_view.h"
 
 enum { BATCH = 512, NEVER_FOLLOWED = RW_FLAG_UNTRACKED | RW_FLAG_ABORTED | RW_FLAG_CAPTURED };

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
-#include "console/host_clocks.h"
-#include "console/job_share.h"
-#include "console/replay.h"
+#include "console/replay/host_clocks.h"
+#include "console/replay/replay.h"
+#include "console/report/job_share.h"
 #include "console/trace/finding_events.h"
 #include "console/trace/kineto_merge.h"
 #include "finding/value.h"

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "console/boxes.h"
-#include "console/progress.h"
+#include "console/boxes/boxes.h"
+#include "console/cli/progress.h"
 #include "console/trace/event.h"
 #include "console/trace/rank_trace.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "blackbox/reader.h"
-#include "console/replay.h"
+#include "console/replay/replay.h"
 
 struct group_member {
 	uint64_t communicator;

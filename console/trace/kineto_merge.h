@@ -6,8 +6,8 @@
 #ifndef CONSOLE_TRACE_KINETO_MERGE_H
 #define CONSOLE_TRACE_KINETO_MERGE_H
 
-#include "console/host_clocks.h"
-#include "console/replay.h"
+#include "console/replay/host_clocks.h"
+#include "console/replay/replay.h"
 #include "console/trace/event.h"
 #include "console/trace/kineto_file.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "console/box_json.h"
+#include "console/dump/box_json.h"
 #include "finding/finding_json.h"
 
 /* Elements that a rank brings and gets, as multiples of the count of the API call. */

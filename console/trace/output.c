@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "console/unfinished.h"
+#include "console/cli/unfinished.h"
 
 enum { BUFFER = 1 << 16 };
 

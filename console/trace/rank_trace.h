@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "console/replay.h"
+#include "console/replay/replay.h"
 #include "console/trace/event.h"
 #include "console/trace/group_table.h"
 #include "console/trace/step_spans.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/host/system_calls.h"
-#include "console/last_seen.h"
+#include "console/report/last_seen.h"
 #include "feed/host_samples.h"
 
 enum { BATCH = 256, THREADS = HOST_SAMPLES_THREADS };

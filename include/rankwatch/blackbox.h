@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The black box: one file per process. The plugin and the GPU write it in place; every other program only reads it.
- * docs/black-box.md describes each field. All integers are little endian. Times are CLOCK_MONOTONIC nanoseconds
+ * docs/black-box.md says how it is read. All integers are little endian. Times are CLOCK_MONOTONIC nanoseconds
  * unless the field's name says otherwise; 0 means "not yet". This header only defines the layout; it has no code.
  */
 #ifndef RANKWATCH_BLACKBOX_H

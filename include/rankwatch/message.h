@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Batches of messages in which a collector reports the ranks of its host, so that ranks of many hosts can be judged together.
- * docs/messages.md says when each message is sent and how it is judged. All integers are little endian, as on x86-64 and
+ * docs/messages.md says how the messages are judged. All integers are little endian, as on x86-64 and
  * AArch64. This header only defines the layout; it has no code.
  *
  * Messages carry identities (job, generation, world rank, communicator), numbers that all ranks count in the same way,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "driver.h"
+#include "sim/nccl/driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "log.h"
+#include "sim/nccl/log.h"
 
 struct driver driver;
 static ncclResult_t opened = ncclSystemError;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "quirk.h"
+#include "sim/nccl/quirk.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef SIM_NCCL_RELEASE_H
 #define SIM_NCCL_RELEASE_H
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 
 /* How the value of NCCL_PROFILER_PLUGIN becomes a file (plugin.c). */
 enum release_loader {

@@ -2,9 +2,9 @@
 /* What is asked of one device. */
 #include <stdio.h>
 
-#include "library.h"
-#include "script.h"
-#include "visible.h"
+#include "sim/cuda/devices/visible.h"
+#include "sim/nvml/library.h"
+#include "sim/nvml/script.h"
 
 static const unsigned long long mebibyte = 1ull << 20;
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "library.h"
-#include "script.h"
+#include "sim/nvml/library.h"
+#include "sim/nvml/script.h"
 
 enum { LOOK_MS = 20 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library.h"
+#include "sim/nvml/library.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script.h"
-#include "visible.h"
+#include "sim/cuda/devices/visible.h"
+#include "sim/nvml/script.h"
 
 static atomic_int initialised; /* nvmlInit and nvmlShutdown come in pairs, and nest */
 

@@ -3,7 +3,7 @@
 #ifndef SIM_NVML_LIBRARY_H
 #define SIM_NVML_LIBRARY_H
 
-#include "nvml.h"
+#include <nvml.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "script.h"
+#include "sim/nvml/script.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "visible.h"
+#include "sim/cuda/devices/visible.h"
 
 enum { RULES = 32, BLOCK_LOOK_MS = 20, LINE_BYTES = 512 };
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "nvml.h"
+#include <nvml.h>
 
 enum { SCRIPT_DEVICES = 64, SCRIPT_XIDS = 64 };
 

@@ -21,7 +21,7 @@
 
 #include <rankwatch/helper.h>
 
-#include "collector/sources/kernel_source.h"
+#include "collector/sources/waits/kernel_source.h"
 
 enum { COLLECTORS_MOST = 64, CALLS = 100, POLL_MS = 50, WARM_MS = 2000 };
 

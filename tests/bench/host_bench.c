@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/sources/kernel_source.h"
-#include "collector/sources/proc_source.h"
+#include "collector/sources/waits/kernel_source.h"
+#include "collector/sources/waits/proc_source.h"
 #include "stopwatch.h"
 
 enum { PROCESSES = 8, POLL_MS = 100, SAMPLES = 1000, PASSES = 1000, ROUNDS = 200 };

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "console/collector_client.h"
+#include "console/client/collector_client.h"
 #include "console/top/model.h"
 #include "console/top/view.h"
 #include "finding/finding_text.h"

@@ -18,8 +18,8 @@
 
 #include "blackbox/evidence.h"
 #include "collector/sinks/evidence.h"
-#include "console/report_findings.h"
-#include "console/seen_live.h"
+#include "console/replay/seen_live.h"
+#include "console/report/report_findings.h"
 #include "finding/value.h"
 #include "tests/fuzz/changed_findings.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/demo_verdict.h"
+#include "console/trials/demo_verdict.h"
 #include "finding/announcer.h"
 #include "tests/fuzz/changed_findings.h"
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/sources/kernel_source.h"
+#include "collector/sources/waits/kernel_source.h"
 #include "ebpf/probes.h"
 #include "ebpf/waits.h"
 #include "tests/fuzz/printed_finding.h"

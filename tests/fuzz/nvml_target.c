@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "collector/sources/nvml_device.h"
+#include "collector/sources/machine/nvml_device.h"
 #include "tests/fuzz/printed_finding.h"
 
 #define TERMINATED(text) (memchr((text), '\0', sizeof(text)) != NULL)

@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/absentees.h"
-#include "collector/sources/memory_limit.h"
-#include "collector/sources/pause_counters.h"
-#include "collector/sources/port_files.h"
-#include "collector/sources/proc_source.h"
+#include "collector/host/absentees.h"
+#include "collector/sources/machine/pause_counters.h"
+#include "collector/sources/machine/port_files.h"
+#include "collector/sources/process/memory_limit.h"
+#include "collector/sources/waits/proc_source.h"
 #include "ebpf/kernel_symbols.h"
 
 #define TERMINATED(text) (memchr((text), '\0', sizeof(text)) != NULL)

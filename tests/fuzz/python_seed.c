@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "collector/sources/python_view.h"
+#include "collector/sources/python/python_view.h"
 #include "tests/fuzz/python_input.h"
 
 static bool read_and_write(void *argument, uint64_t address, void *to, size_t size)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sources/python_lines.h"
-#include "collector/sources/python_view.h"
+#include "collector/sources/python/python_lines.h"
+#include "collector/sources/python/python_view.h"
 #include "tests/fuzz/python_input.h"
 
 enum { TID = 4711 };

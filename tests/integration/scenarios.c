@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "scenario.h"
+#include "sim/workload/job/scenario.h"
 
 static json_t *strings(const char *const *texts)
 {

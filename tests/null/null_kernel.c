@@ -2,7 +2,7 @@
 #include "tests/null/null_kernel.h"
 
 #include "plugin/scan/scan_kernel.h"
-#include "sim/cuda/scan_twin.h"
+#include "sim/cuda/kernels/scan_twin.h"
 
 void null_kernel_answer(void **arguments)
 {

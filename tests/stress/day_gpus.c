@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collector/sources/nvml_source.h"
+#include "collector/sources/machine/nvml_source.h"
 
 static const uint64_t period_ns = 500000000, minute_ns = 60000000000;
 static uint64_t now_ns, next_ns, handed_over;

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "blackbox/saved.h"
-#include "protocol/account_text.h"
 #include "collector/watch.h"
-#include "console/boxes.h"
-#include "console/replay.h"
+#include "console/boxes/boxes.h"
+#include "console/replay/replay.h"
 #include "finding/finding_json.h"
+#include "protocol/account_text.h"
 #include "played.h"
 #include "played_life.h"
 #include "played_ports.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of blackbox/life.c, collector/live_box.c, process_end.c and writer_process.c: what the kernel said of locks, of whose
+/* In place of blackbox/life.c, collector/boxes/live_box.c, process_end.c and writer_process.c: what the kernel said of locks, of whose
  * processes they are (a job that is played is one user's), and of exit statuses. */
 #include "played_life.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collector/live_box.h"
-#include "collector/process_end.h"
+#include "collector/boxes/live_box.h"
+#include "collector/host/process_end.h"
 
 enum { HELD = 4096, FIRST_PIDFD = 1 << 20 /* no descriptor of this program has such a number */ };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of collector/sources/nvml_source.c, whose thread has a clock of its own: asks as it does, and has NVML's recorded
+/* In place of collector/sources/machine/nvml_source.c, whose thread has a clock of its own: asks as it does, and has NVML's recorded
  * answers. */
-#include "collector/sources/nvml_source.h"
+#include "collector/sources/machine/nvml_source.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/sources/nvml_device.h"
+#include "collector/sources/machine/nvml_device.h"
 #include "played.h"
 
 enum { GPUS = 64 };

@@ -10,7 +10,7 @@
 
 #include "blackbox/reader.h"
 #include "blackbox/saved.h"
-#include "collector/live_box.h"
+#include "collector/boxes/live_box.h"
 #include "machine.h"
 
 enum { CHUNK = 32 /* words: an operation */, ROUNDS = 8 };

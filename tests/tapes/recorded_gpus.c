@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/sources/nvml_device.h"
+#include "collector/sources/machine/nvml_device.h"
 #include "machine.h"
 
 enum { GPUS = 64, LOOK_MS = 500, SLOW_ROUNDS = 4, EVENTS = 16, ANSWERS = 8192 };

@@ -6,7 +6,7 @@
 #include "ebpf/probes.h"
 #include "machine.h"
 
-/* As the collector asks for (collector/sources/kernel_source.c). */
+/* As the collector asks for (collector/sources/waits/kernel_source.c). */
 enum { THRESHOLD_NS = 10000000, WATCHED = 64, LOOKED = 2048 };
 
 struct recorded_kernel {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/absentees.h"
+#include "collector/host/absentees.h"
 #include "fake_analysis.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/awaited.h"
-#include "collector/sources/kin.h"
+#include "collector/host/awaited.h"
+#include "collector/sources/process/kin.h"
 #include "fake_analysis.h"
 #include "other_user.h"
 #include "tests/unit/ebpf/recorded_tree.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "collector/box_files.h"
+#include "collector/boxes/box_files.h"
 
 static struct live_box *note(struct box_files *files, ino_t inode, uint64_t now_ns)
 {

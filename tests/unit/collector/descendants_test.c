@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/sources/descendants.h"
+#include "collector/sources/process/descendants.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
 enum { RANK = 4700, THREAD = 4705, CHILD = 4711, GRANDCHILD = 4720, OTHER_RANK = 4730, START = 2200 };

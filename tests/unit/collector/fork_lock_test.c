@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/sources/fork_lock.h"
+#include "collector/sources/waits/fork_lock.h"
 
 enum wait { HELD_AT_FORK, TIMED, SHARED, WITH_ANOTHER_THREAD, AFTER_EXEC, IN_PAUSE };
 

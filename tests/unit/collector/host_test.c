@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/host.h"
+#include "collector/host/host.h"
 #include "fake_analysis.h"
 #include "fake_probes.h"
 

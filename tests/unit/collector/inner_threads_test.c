@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/inner_threads.h"
+#include "collector/host/inner_threads.h"
 
 static const uint64_t second_ns = 1000000000;
 static char root[64];

@@ -13,9 +13,9 @@
 
 #include "blackbox/ending.h"
 #include "box_process.h"
-#include "collector/box_files.h"
-#include "collector/lease.h"
-#include "collector/live_boxes.h"
+#include "collector/boxes/box_files.h"
+#include "collector/boxes/lease.h"
+#include "collector/boxes/live_boxes.h"
 #include "fake_analysis.h"
 
 static uv_loop_t loop;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collector/sources/memory_limit.h"
+#include "collector/sources/process/memory_limit.h"
 
 static char root[64];
 

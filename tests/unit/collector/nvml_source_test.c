@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/sources/nvml_source.h"
+#include "collector/sources/machine/nvml_source.h"
 
 enum { DEADLINE_S = 20, GPUS = 8, WHY = 160 };
 

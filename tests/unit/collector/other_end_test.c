@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/sources/other_end.h"
+#include "collector/sources/waits/other_end.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
 enum { RANK = 4700, THREAD = 4705, CHILD = 4711, OTHER_CHILD = 4712 };

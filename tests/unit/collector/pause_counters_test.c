@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/analysis.h"
-#include "collector/sources/pause_counters.h"
+#include "collector/sources/machine/pause_counters.h"
 #include "port_tree.h"
 
 enum { NAMES = 2048 };

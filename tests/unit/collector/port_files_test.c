@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "collector/sources/pause_counters.h"
-#include "collector/sources/port_files.h"
+#include "collector/sources/machine/pause_counters.h"
+#include "collector/sources/machine/port_files.h"
 #include "port_tree.h"
 
 enum { ROOM = 16 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "collector/sources/port_files.h"
-#include "collector/sources/port_source.h"
+#include "collector/sources/machine/port_files.h"
+#include "collector/sources/machine/port_source.h"
 #include "port_tree.h"
 
 struct seen {

@@ -17,7 +17,7 @@
 #include "base/ancestor.h"
 #include "base/clock.h"
 #include "base/yama.h"
-#include "collector/sources/python_look.h"
+#include "collector/sources/python/python_look.h"
 
 static const char *interpreter(void)
 {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/sources/python_layout.h"
-#include "collector/sources/python_view.h"
+#include "collector/sources/python/python_layout.h"
+#include "collector/sources/python/python_view.h"
 #include "tests/fuzz/python_input.h"
 
 struct recording {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "box_process.h"
-#include "collector/room.h"
+#include "collector/boxes/room.h"
 
 static char places[2][BOX_PLACE_PATH];
 static struct room room;

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/sources/descriptor.h"
-#include "collector/sources/socket_peer.h"
+#include "collector/sources/waits/descriptor.h"
+#include "collector/sources/waits/socket_peer.h"
 
 #define SECOND UINT64_C(1000000000)
 

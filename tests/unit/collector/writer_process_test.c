@@ -14,9 +14,9 @@
 
 #include "blackbox/process.h"
 #include "box_process.h"
-#include "collector/sources/descriptor.h"
-#include "collector/sources/owner_rights.h"
 #include "base/writer_process.h"
+#include "collector/sources/process/owner_rights.h"
+#include "collector/sources/waits/descriptor.h"
 #include "other_user.h"
 
 static struct writer_process process;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "console/box_json.h"
-#include "console/box_runs.h"
-#include "console/boxes.h"
+#include "console/boxes/box_runs.h"
+#include "console/boxes/boxes.h"
+#include "console/dump/box_json.h"
 #include "crafted_box.h"
 
 struct refusals {

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "console/command.h"
+#include "console/cli/command.h"
 
 Test(command, the_table_is_alphabetical)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/common_clock.h"
+#include "console/replay/common_clock.h"
 #include "crafted_box.h"
 
 enum { BOXES = 6, OPERATIONS = 400, EVERY_S = 2 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "console/demo_verdict.h"
-#include "console/demo_witness.h"
+#include "console/trials/demo_verdict.h"
+#include "console/trials/demo_witness.h"
 
 static const struct scenario io = { .name = "io", .kind = "straggler", .cause = "io", .rank = 0 };
 static const struct scenario healthy = { .name = "healthy", .rank = -1 };

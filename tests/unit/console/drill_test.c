@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/drill_verdict.h"
+#include "console/trials/drill_verdict.h"
 #include "drill/delay.h"
 
 Test(drill, a_plan_has_bounds)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/command.h"
-#include "console/finding_page.h"
+#include "console/cli/command.h"
+#include "console/cli/finding_page.h"
 #include "finding/finding_json.h"
 
 static char *printed(const struct finding_page *page, int width)

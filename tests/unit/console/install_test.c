@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "console/install.h"
-#include "console/library_fault.h"
+#include "console/install/install.h"
+#include "console/install/library_fault.h"
 #include "crafted_box.h"
 
 static struct install install;

@@ -18,9 +18,9 @@
 #include "blackbox/evidence.h"
 #include "blackbox/reader.h"
 #include "blackbox/run_mark.h"
+#include "console/boxes/box_removal.h"
+#include "console/boxes/kept_boxes.h"
 #include "protocol/lock.h"
-#include "console/box_removal.h"
-#include "console/kept_boxes.h"
 #include "crafted_box.h"
 
 static const char *top;

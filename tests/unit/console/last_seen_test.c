@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#include "console/last_seen.h"
+#include "console/report/last_seen.h"
 #include "crafted_box.h"
 
 static const uint64_t MS = 1000000;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "console/ledger.h"
+#include "console/report/ledger.h"
 
 enum { HOSTS = 10 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/command.h"
-#include "console/completion.h"
-#include "console/manual.h"
-#include "console/option.h"
+#include "console/cli/command.h"
+#include "console/cli/completion.h"
+#include "console/cli/manual.h"
+#include "console/cli/option.h"
 
 struct page {
 	char *text;

@@ -13,11 +13,11 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "console/cli/privileges.h"
 #include "console/doctor/check.h"
 #include "console/doctor/child.h"
 #include "console/doctor/libraries.h"
 #include "console/doctor/python.h"
-#include "console/privileges.h"
 #include "crafted_box.h"
 
 enum { SECONDS = 10, SOMEBODY = 4242 };

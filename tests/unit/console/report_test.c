@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "console/inits.h"
-#include "console/boxes.h"
-#include "console/flight.h"
+#include "console/boxes/boxes.h"
 #include "console/flight_recorder/left_dumps.h"
-#include "console/replay.h"
-#include "console/report_findings.h"
-#include "console/run_head.h"
+#include "console/replay/replay.h"
+#include "console/report/flight.h"
+#include "console/report/inits.h"
+#include "console/report/report_findings.h"
+#include "console/report/run_head.h"
 #include "crafted_box.h"
 
 static struct boxes boxes;

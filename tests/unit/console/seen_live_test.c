@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/seen_live.h"
+#include "console/replay/seen_live.h"
 #include "finding/finding_text.h"
 #include "finding/value.h"
 

@@ -7,7 +7,7 @@
 
 #include <rankwatch/finding.h>
 
-#include "console/suite_tally.h"
+#include "console/trials/suite_tally.h"
 
 /* Jobs with known verdicts, whose seeds are 1, 2, 3 … */
 static void add(struct suite_tally *tally, enum suite_fault fault, enum suite_verdict verdict, int found_step, int oracle_steps, double stands_out)

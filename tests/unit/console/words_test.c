@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 
-#include "console/nearest.h"
 #include "base/paragraph.h"
+#include "console/cli/nearest.h"
 
 Test(nearest, swapped_missing_and_wrong_letters_cost_one)
 {

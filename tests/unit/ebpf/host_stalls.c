@@ -18,8 +18,8 @@
 
 #include <rankwatch/helper.h>
 
-#include "collector/sources/kernel_source.h"
-#include "collector/sources/proc_source.h"
+#include "collector/sources/waits/kernel_source.h"
+#include "collector/sources/waits/proc_source.h"
 #include "tests/unit/ebpf/slow_disk.h"
 #include "tests/unit/ebpf/victim.h"
 

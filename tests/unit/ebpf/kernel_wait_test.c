@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <sys/sysmacros.h>
 
-#include "collector/sources/kernel_wait.h"
+#include "collector/sources/waits/kernel_wait.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
 /* As recorded from an fsync on a loop device at 1 MB/s. */

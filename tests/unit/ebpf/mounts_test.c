@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 #include <sys/sysmacros.h>
 
-#include "collector/sources/descriptor.h"
-#include "collector/sources/mounts.h"
+#include "collector/sources/waits/descriptor.h"
+#include "collector/sources/waits/mounts.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
 static const char table[] = "22 27 0:21 / /proc rw,relatime - proc proc rw\n"

@@ -12,7 +12,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "collector/sources/proc_source.h"
+#include "collector/sources/waits/proc_source.h"
 #include "tests/unit/ebpf/recorded_tree.h"
 
 static struct recorded_tree tree;

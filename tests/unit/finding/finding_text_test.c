@@ -577,7 +577,7 @@ Test(finding_text, where_the_thread_was_in_python)
 	finding.cause.python.inner = (struct rw_python_place){ "Event.wait", "/usr/lib/python3.11/threading.py", 0 };
 	finding.cause.python.seen = 4;
 	finding.cause.tid = 4712;
-	expect_python(&finding, "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 looks");
+	expect_python(&finding, "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 samples");
 }
 
 Test(finding_text, that_a_thread_pickles_is_said_of_functions_that_do)
@@ -620,13 +620,13 @@ Test(finding_text, who_has_the_lock_of_the_interpreter)
 	expect_python(&finding, "it waits for Python's lock (GIL), which others hold in turn in compute (data.py:40)");
 	finding.cause.python.held = 5;
 	finding.cause.python.holder_tid = 4713;
-	expect_python(&finding, "it waits for Python's lock (GIL), which tid 4713 holds in compute (data.py:40), 5 of 6 looks");
+	expect_python(&finding, "it waits for Python's lock (GIL), which tid 4713 holds in compute (data.py:40), 5 of 6 samples");
 	finding.cause.python.holder.function = NULL;
 	finding.cause.python.seen = 6;
 	finding.cause.python.place = (struct rw_python_place){ "step\033[2J", "/x/train\n.py", 212 };
 	finding.cause.python.collecting = 3;
 	expect_python(&finding, "its main thread in step\\x1b[2J (train\\x0a.py:212); it waits for Python's lock (GIL), which tid 4713 "
-				"holds, 5 of 6 looks; garbage is collected (gc), 3 of 6 looks");
+				"holds, 5 of 6 samples; garbage is collected (gc), 3 of 6 samples");
 }
 
 Test(finding_text, what_child_processes_do_stands_below_the_cause)

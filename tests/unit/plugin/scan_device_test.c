@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plugin/scan/scan_batch.h"
-#include "sim/cuda/scan_twin.h"
+#include "sim/cuda/kernels/scan_twin.h"
 
 enum { CALLS = 64, NAME = 40, OWN_ERROR = 77, LEAST = 4 /* of the launches, the second that is measured */ };
 

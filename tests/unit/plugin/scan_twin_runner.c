@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan_runner.h"
 
-#include "sim/cuda/scan_twin.h"
+#include "sim/cuda/kernels/scan_twin.h"
 
 const int scan_runner_rounds = 4000;
 

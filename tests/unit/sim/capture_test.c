@@ -7,7 +7,7 @@
 
 #include <criterion/criterion.h>
 
-#include "cpu_module.h"
+#include <cpu_module.h>
 #include "ranks.h"
 
 #define EXPECT_CU(call)    cr_assert_eq((call), CUDA_SUCCESS)

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "number.h"
+#include "sim/nccl/data/number.h"
 #include "ranks.h"
 
 #define RANKS        4

@@ -2,7 +2,7 @@
 /* ncclConfig_t as programs of all releases give it. */
 #include <criterion/criterion.h>
 
-#include "config.h"
+#include "sim/nccl/comm/config.h"
 
 static ncclConfig_t fresh(void)
 {

@@ -2,7 +2,7 @@
 /* Exports every version of the profiler interface, and knows by which one it was called. */
 #include <stdlib.h>
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -17,8 +17,8 @@
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
-#include "cpu_module.h"
-#include "host_wait.h"
+#include <cpu_module.h>
+#include "sim/cuda/streams/host_wait.h"
 #include "ranks.h"
 
 #define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)

@@ -7,8 +7,8 @@
 
 #include <criterion/criterion.h>
 
-#include "cpu_module.h"
-#include "multiprocessors.h"
+#include <cpu_module.h>
+#include "sim/cuda/kernels/multiprocessors.h"
 #include "ranks.h"
 
 #define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)

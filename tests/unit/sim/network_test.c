@@ -12,10 +12,10 @@
 
 #include <criterion/criterion.h>
 
-#include "interface.h"
-#include "link.h"
+#include "sim/nccl/bootstrap/interface.h"
+#include "sim/nccl/network/link.h"
 #include "network_watch.h"
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 
 #define NETWORK (EVENT_PROXY_OP | EVENT_PROXY_STEP)
 #define STEPS   40 /* far more than may be on their way */

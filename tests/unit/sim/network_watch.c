@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "collector/sources/nvml_library.h"
+#include "collector/sources/machine/nvml_library.h"
 
 #define SAME(left, right) _Static_assert((long long)(left) == (long long)(right), #left " is " #right)
 #define SAME_FIELD(ours, ours_field, theirs, theirs_field)                                                             \

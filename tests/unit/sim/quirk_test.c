@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "network_watch.h"
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 
 #define NETWORK (EVENT_PROXY_OP | EVENT_PROXY_STEP)
 #define COUNT   1000

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "adapter.h"
+#include "sim/nccl/profiler/adapter.h"
 
 #if RECORDING_ABI == 1
 #define EVENT       event_v1

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "adapter.h"
+#include "sim/nccl/profiler/adapter.h"
 
 #define DETAILS(...) snprintf(out->details, sizeof(out->details), __VA_ARGS__)
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "adapter.h"
+#include "sim/nccl/profiler/adapter.h"
 
 #define EXPORT       __attribute__((visibility("default")))
 #define DEFAULT_MASK "0xE06"

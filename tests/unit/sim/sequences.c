@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 #include "ranks.h"
 #include "sequence_table.h"
 

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "profiler_abi.h"
+#include "sim/nccl/profiler/profiler_abi.h"
 #include "ranks.h"
 #include "sequences.h"
 

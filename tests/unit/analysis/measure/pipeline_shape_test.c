@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/measure/pipeline_shape.h"
-#include "sim/workload/schedule.h"
+#include "sim/workload/model/schedule.h"
 
 enum { RANKS_MAX = 12, CALLS_MAX = 2048 };
 

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "element.h"
+#include "sim/workload/training/element.h"
 
 static const ncclDataType_t types[] = { ncclFloat32, ncclBfloat16, ncclFloat16, ncclFloat8e4m3 };
 

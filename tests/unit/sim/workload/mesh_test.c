@@ -2,7 +2,7 @@
 /* Meshes as TorchTitan lays them out. */
 #include <criterion/criterion.h>
 
-#include "mesh.h"
+#include "sim/workload/job/mesh.h"
 
 static struct mesh parsed(const char *text)
 {

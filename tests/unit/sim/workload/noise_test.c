@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "noise.h"
+#include "sim/workload/training/noise.h"
 
 enum { STEPS = 50000 };
 

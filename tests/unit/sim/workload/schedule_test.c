@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "schedule.h"
+#include "sim/workload/model/schedule.h"
 
 enum { RANKS = 4, STAGES_MAX = 64, BATCHES_MAX = 32 };
 

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#include "collector/own_cost.h"
-
-#include "base/clock.h"
-
-uint64_t own_cpu_ns(void)
-{
-	return clock_thread_cpu_ns();
-}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The progress thread of a communicator: sleeps, moves data between hosts, and delivers KernelCh
+ * events where the profiler asked for them. It tells of itself in ProxyCtrl events.
+ */
+#ifndef SIM_NCCL_NETWORK_PROXY_H
+#define SIM_NCCL_NETWORK_PROXY_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <nccl.h>
+
+struct channel_op;
+struct channel_ops;
+struct ncclComm;
+struct transfer;
+
+/* What one plan gives the thread to do; in order, and owned. */
+struct posting {
+	struct channel_op *ops;
+	struct transfer *transfers;
+};
+
+struct proxy {
+	struct ncclComm *comm;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	int wake_fd; /* eventfd: there is something to look at */
+	struct pollfd *fds;
+	struct posting posted;     /* not yet taken by the thread; under the lock */
+	unsigned int posted_order; /* behind everything that was posted so far; so, too */
+	bool running, stop;
+	_Atomic bool has_queue; /* there was room for it */
+	struct channel_ops *channels;      /* the thread's, as all below */
+	bool idle;                         /* nothing moved when it looked last */
+	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
+};
+
+/* Nothing to start for a communicator of one rank before 2.30. */
+ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
+/*
+ * Ends and joins the thread once the network has nothing left to do, after an abort at once; events of unfinished plans
+ * are not delivered then, as in NCCL.
+ */
+void proxy_stop(struct proxy *proxy);
+/* Before a plan with KernelCh events is handed over: up to 2.30.7 NCCL makes a queue in /dev/shm for the first one, ignores when there is no
+ * room for it, and is then ended by SIGSEGV (NVIDIA/nccl#2326). The room is looked for and not taken. */
+void proxy_need_queue(struct proxy *proxy);
+/* Hands over what follows from a launched plan whose Coll and P2p events have been started. */
+void proxy_post(struct proxy *proxy, struct posting posting);
+/* A plan of this proxy has started or stopped, or a link has moved. */
+void proxy_wake(struct proxy *proxy);
+
+#endif

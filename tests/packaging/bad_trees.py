@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bad_trees.py BUILD LIBDIR: the relocatable tree where it cannot work as a whole or in part. One line says why, and the job runs all the same. BUILD is a
-build with the command, the plugin and the fire drill's library, of which a tree is laid here, with the folder for libraries that the command
-knows."""
+"""bad_trees.py BUILD LIBDIR: the relocatable tree where it cannot work as a whole or in part. One line says why, and the job runs all the
+same. The tree is laid of what is in BUILD; LIBDIR is the folder of libraries that its command knows."""
 import os
 import pathlib
 import platform
@@ -51,7 +50,8 @@ class Trees(unittest.TestCase):
     def start(self, tree, *arguments, **environment):
         """Status, output, and what of the lines on stderr is about the tree."""
         names = {**os.environ, "RANKWATCH_DIR": str(self.folder / "boxes"), "XDG_RUNTIME_DIR": str(self.folder), **environment}
-        done = subprocess.run([tree / "bin/rankwatch" if isinstance(tree, pathlib.Path) else tree, *arguments], capture_output=True, text=True, env=names, timeout=60)
+        program = tree / "bin/rankwatch" if isinstance(tree, pathlib.Path) else tree
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, env=names, timeout=60)
         return done.returncode, done.stdout, done.stderr
 
     def check_job_runs(self, tree, *words):
@@ -111,7 +111,7 @@ class Command(Trees):
 
     def test_glibc_too_old(self):
         tree = lay(self.folder / "tree")
-        self.put(tree, "#!/bin/sh\necho \"$0: /lib/x86_64-linux-gnu/libc.so.6: version \\`GLIBC_2.28' not found (required by $0)\" >&2\nexit 1\n")
+        self.put(tree, "#!/bin/sh\necho \"$0: /lib/libc.so.6: version \\`GLIBC_2.28' not found (required by $0)\" >&2\nexit 1\n")
         self.check_refused(tree, "it needs glibc 2.28, and this is glibc ")
 
     def test_not_executable(self):

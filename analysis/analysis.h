@@ -340,7 +340,7 @@ struct analysis_loss {
 enum { ANALYSIS_LOSSES = 3, ANALYSIS_TURNS = 4 /* ranks that are named */ };
 
 /* Waiting that goes round: the others waited now for one rank, now for another, and for none of them much more often
- * than for the next one. Each time for ACCOUNT_TOLD_NS (analysis/account.h) or longer in one step. */
+ * than for the next one. Each time for ACCOUNT_TOLD_NS (analysis/match/account.h) or longer in one step. */
 struct analysis_turns {
 	uint32_t times;      /* how often; 0: it does not go round, or is too little */
 	uint64_t of_steps;

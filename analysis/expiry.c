@@ -2,7 +2,7 @@
 #include "analysis/expiry.h"
 
 #include "analysis/model.h"
-#include "analysis/usual.h"
+#include "analysis/known/usual.h"
 
 static const uint64_t look_every_ns = 1000000000;
 

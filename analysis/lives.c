@@ -2,8 +2,8 @@
 #include "analysis/lives.h"
 
 #include "analysis/model.h"
-#include "analysis/process.h"
-#include "analysis/view.h"
+#include "analysis/known/process.h"
+#include "analysis/view/view.h"
 
 void lives_set_up(struct analysis *analysis)
 {

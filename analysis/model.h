@@ -4,30 +4,30 @@
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 
-#include "analysis/account.h"
+#include "analysis/match/account.h"
 #include "analysis/analysis.h"
-#include "analysis/inits.h"
-#include "analysis/cells.h"
-#include "analysis/drift.h"
-#include "analysis/findings.h"
-#include "analysis/gpus.h"
-#include "analysis/hang.h"
-#include "analysis/instances.h"
-#include "analysis/intern.h"
-#include "analysis/job.h"
+#include "analysis/hang/inits.h"
+#include "analysis/known/cells.h"
+#include "analysis/values/drift.h"
+#include "analysis/report/findings.h"
+#include "analysis/host/gpus.h"
+#include "analysis/hang/hang.h"
+#include "analysis/known/instances.h"
+#include "analysis/numbers/intern.h"
+#include "analysis/known/job.h"
 #include "analysis/lives.h"
-#include "analysis/losses.h"
-#include "analysis/memory_limit.h"
-#include "analysis/oom_kills.h"
-#include "analysis/origin.h"
-#include "analysis/pace_course.h"
-#include "analysis/ports.h"
-#include "analysis/straggler.h"
-#include "analysis/rows.h"
-#include "analysis/sums.h"
-#include "analysis/transfer.h"
-#include "analysis/values.h"
-#include "analysis/version_finding.h"
+#include "analysis/measure/losses.h"
+#include "analysis/machine/memory_limit.h"
+#include "analysis/explain/oom_kills.h"
+#include "analysis/values/origin.h"
+#include "analysis/measure/pace_course.h"
+#include "analysis/host/ports.h"
+#include "analysis/late/straggler.h"
+#include "analysis/late/rows.h"
+#include "analysis/late/sums.h"
+#include "analysis/network/transfer.h"
+#include "analysis/known/values.h"
+#include "analysis/hang/version_finding.h"
 
 struct analysis {
 	bool post_mortem;
@@ -56,7 +56,7 @@ struct analysis {
 	struct drifts drifts;
 	struct versions_watch versions;
 	struct inits inits;
-	uint32_t stuck_calls_told; /* analysis/stuck_calls.h: a bit for each of its calls */
+	uint32_t stuck_calls_told; /* analysis/hang/stuck_calls.h: a bit for each of its calls */
 	struct losses losses;
 	struct findings findings;
 };

@@ -8,7 +8,7 @@
 
 enum { NONE = -1, NOT_KNOWN = -2 /* as in struct rw_host_sample */ };
 
-/* Of the calls that analysis/system_calls.c knows; by the first. */
+/* Of the calls that analysis/host/system_calls.c knows; by the first. */
 static const struct {
 	int16_t x86_64, aarch64;
 } numbers[] = {
@@ -91,7 +91,7 @@ static const struct {
 	{ 441, 441 }, /* epoll_pwait2 */
 };
 
-/* This machine's own name for a call that both have, or the number that analysis/system_calls.c gives to what is only on x86-64. */
+/* This machine's own name for a call that both have, or the number that analysis/host/system_calls.c gives to what is only on x86-64. */
 static int32_t own_number(size_t row)
 {
 #if defined(__x86_64__)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What `number` of the machine that wrote a box (rw_box_header.machine) is here, as analysis/system_calls.h knows it. -2, as of a thread of
+/* What `number` of the machine that wrote a box (rw_box_header.machine) is here, as analysis/host/system_calls.h knows it. -2, as of a thread of
  * which nothing is known, where the table does not know the call; numbers of this machine and negative ones stay as they are. Any thread. */
 int32_t system_call_here(uint32_t machine, int32_t number);
 

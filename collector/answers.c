@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/job/job_view.h"
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "base/clock.h"
 #include "finding/finding_json.h"
 #include "protocol/snapshot.h"

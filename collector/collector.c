@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "base/foreign_text.h"
 #include "blackbox/run_mark.h"
 #include "collector/answers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/gpu_note.h"
 
-#include "analysis/gpu_record.h"
+#include "analysis/report/gpu_record.h"
 #include "collector/own_box.h"
 
 void gpu_note_write(const struct analysis *analysis, analysis_process_id process, const struct box_reader *reader, uint32_t *number)

@@ -11,7 +11,7 @@
 
 #include "base/foreign_text.h"
 #include "base/shortage.h"
-#include "analysis/port_evidence.h"
+#include "analysis/explain/port_evidence.h"
 #include "blackbox/saved.h"
 #include <rankwatch/ending.h>
 #include "collector/box_files.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analysis/call_order.h"
+#include "analysis/known/call_order.h"
 #include "console/box_json.h"
 
 #define FORMAT_VERSION "v4.0"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
-#include "analysis/system_calls.h"
+#include "analysis/host/system_calls.h"
 #include "feed/host_samples.h"
 
 enum { BATCH = 256 };

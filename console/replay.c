@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "base/clock.h"
 #include "base/foreign_text.h"
 #include "console/common_clock.h"

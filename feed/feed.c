@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analysis/gpu_record.h"
-#include "analysis/port_evidence.h"
+#include "analysis/report/gpu_record.h"
+#include "analysis/explain/port_evidence.h"
 #include "blackbox/ending.h"
 #include "blackbox/gpu_memory.h"
 #include "blackbox/ports.h"

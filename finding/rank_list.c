@@ -15,7 +15,7 @@ static size_t end_of_row(const int32_t *ranks, size_t count, size_t first)
 	return last;
 }
 
-/* Two in a row are no range: "0,1" is as short as "0-1" and cannot be misread. As in analysis/naming.c. */
+/* Two in a row are no range: "0,1" is as short as "0-1" and cannot be misread. As in analysis/report/naming.c. */
 static int write_row(char *text, size_t size, bool is_first, int32_t first, int32_t last)
 {
 	const char *comma = is_first ? "" : ",";

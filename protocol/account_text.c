@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/excursion.h"
+#include "analysis/late/excursion.h"
 #include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "base/foreign_text.h"
 #include "protocol/account_text.h"
 #include "protocol/explanation.h"

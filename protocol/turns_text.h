@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting that goes round, as JSON and for people: analysis/turns.h. */
+/* Waiting that goes round, as JSON and for people: analysis/view/turns.h. */
 #ifndef PROTOCOL_TURNS_TEXT_H
 #define PROTOCOL_TURNS_TEXT_H
 

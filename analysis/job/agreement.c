@@ -7,8 +7,8 @@
 
 #include "analysis/job/told.h"
 #include "analysis/job/votes.h"
-#include "analysis/naming.h"
-#include "analysis/value_text.h"
+#include "analysis/report/naming.h"
+#include "analysis/report/value_text.h"
 
 /* The first that differs, has waited for the others and is not told. NULL: none. */
 static struct world_agreement *find_parted(const struct world_comm *comm, uint64_t now_ns)

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/gatherings.h"
-#include "analysis/init_circle.h"
-#include "analysis/init_finding.h"
+#include "analysis/hang/gatherings.h"
+#include "analysis/hang/init_circle.h"
+#include "analysis/hang/init_finding.h"
 #include "analysis/job/place.h"
 #include "analysis/job/told.h"
-#include "analysis/naming.h"
-#include "analysis/text.h"
+#include "analysis/report/naming.h"
+#include "analysis/report/text.h"
 
 struct look {
 	struct births *births;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds ranks that do not come to the init of a communicator (ncclCommInitRank and its kin) whose members are on several hosts, by what the hosts
- * report of it. Who is missing is found as on one host (analysis/gatherings.h). docs/messages.md, "Init".
+ * report of it. Who is missing is found as on one host (analysis/hang/gatherings.h). docs/messages.md, "Init".
  */
 #ifndef ANALYSIS_JOB_BIRTHS_H
 #define ANALYSIS_JOB_BIRTHS_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/open.h"
 #include "analysis/job/stand.h"
 #include "analysis/job/world.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/job/told.h"
-#include "analysis/text.h"
+#include "analysis/report/text.h"
 
 struct awaited {
 	bool known;  /* it was looked for */

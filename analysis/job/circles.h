@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds circles of ranks of several hosts that wait for each other, each in another operation, as analysis/circle.h does for the ranks of
+ * Finds circles of ranks of several hosts that wait for each other, each in another operation, as analysis/hang/circle.h does for the ranks of
  * one host. docs/messages.md, "When nothing moves".
  */
 #ifndef ANALYSIS_JOB_CIRCLES_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/circle_walk.h"
+#include "analysis/hang/circle_walk.h"
 #include "analysis/job/stand.h"
-#include "analysis/record.h"
+#include "analysis/report/record.h"
 
 /* A rank, and the operation in which it waits for the rank of the next link, or the last one for that of the first. */
 struct circles_link {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/cells.h"
+#include "analysis/known/cells.h"
 
 struct world_cut;
 

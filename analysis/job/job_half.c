@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/batch.h"
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/agreement.h"
 #include "analysis/job/asks.h"
 #include "analysis/job/births.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The current state of the job according to the messages of all hosts, for display: like analysis/view.h for one host, as far as
+ * The current state of the job according to the messages of all hosts, for display: like analysis/view/view.h for one host, as far as
  * messages have it. It is read only. Strings are valid until the next job_half_take() or job_half_tick(). Times are of the reader's
  * clock, in ns.
  */
@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "analysis/cells.h"
-#include "analysis/view.h"
+#include "analysis/known/cells.h"
+#include "analysis/view/view.h"
 
 struct world;
 struct course;

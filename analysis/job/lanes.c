@@ -7,9 +7,9 @@
 
 #include "analysis/job/course.h"
 #include "analysis/job/spread.h"
-#include "analysis/lateness.h"
-#include "analysis/peers.h"
-#include "analysis/sorting.h"
+#include "analysis/measure/lateness.h"
+#include "analysis/late/peers.h"
+#include "analysis/numbers/sorting.h"
 
 static const double keeps = 15 / 16.0;
 
@@ -317,7 +317,7 @@ static void blame(struct lane *lane, const struct world *world, const struct wor
 	member->device = member->device * keeps + (late_us ? (double)entry->device_us : 0);
 }
 
-/* As in analysis/sums.c: of the two medians of an even number the one that makes less late. */
+/* As in analysis/late/sums.c: of the two medians of an even number the one that makes less late. */
 static void blame_all(struct lane *lane, const struct world *world, const struct world_comm *comm, struct entry *entries,
 		      uint32_t count, uint64_t *values)
 {

@@ -7,7 +7,7 @@
  * than their median it is inside operations. Unseen time belongs to neither.
  *
  * All of a rank's time counts, whichever communicator cuts it. So a rank that waits less here because it has waited elsewhere, for a rank
- * of its own host, is not late. analysis/excursion.h decides whether lateness is beyond chance; its steps are cuts here. What is late by
+ * of its own host, is not late. analysis/late/excursion.h decides whether lateness is beyond chance; its steps are cuts here. What is late by
  * too little for it, but evenly, is found by analysis/job/parts.h.
  */
 #ifndef ANALYSIS_JOB_LANES_H
@@ -18,7 +18,7 @@
 
 #include "analysis/job/parts.h"
 #include "analysis/job/world.h"
-#include "analysis/straggler.h"
+#include "analysis/late/straggler.h"
 
 #define LANES_WINDOW_NS   2000000000u  /* lateness is scaled to a cut of this length */
 #define LANES_SHARE_MIN   0.04         /* least share of it that counts as late */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/host_cause.h"
+#include "analysis/report/host_cause.h"
 #include "analysis/job/order.h"
 #include "analysis/job/told.h"
-#include "analysis/naming.h"
+#include "analysis/report/naming.h"
 
 enum { REASON_SHOWN = 64 /* bytes of a reason, where ranks have different ones */ };
 

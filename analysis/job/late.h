@@ -4,7 +4,7 @@
 #ifndef ANALYSIS_JOB_LATE_H
 #define ANALYSIS_JOB_LATE_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/lanes.h"
 #include "analysis/job/row_lanes.h"
 

@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_JOB_OPEN_H
 #define ANALYSIS_JOB_OPEN_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 
 enum { OPEN_MAX = 64 /* findings of one list at a time */ };
 

@@ -9,8 +9,8 @@
 #include "analysis/job/search.h"
 #include "analysis/job/told.h"
 #include "analysis/job/votes.h"
-#include "analysis/naming.h"
-#include "analysis/text.h"
+#include "analysis/report/naming.h"
+#include "analysis/report/text.h"
 
 /* Calls of members at one place. */
 struct parting {

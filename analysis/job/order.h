@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_JOB_ORDER_H
 #define ANALYSIS_JOB_ORDER_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/world.h"
 
 #define ORDER_SETTLE_NS 5000000000u  /* waits this long for the hashes of the other members, and for findings of the hosts themselves */

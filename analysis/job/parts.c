@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/job/lanes.h"
-#include "analysis/sorting.h"
+#include "analysis/numbers/sorting.h"
 
 static const float forgets = 1 / 32.0f;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What analysis/evenly.h needs of each member of a lane: by what share of the time it was late in each part of the last minutes, and how
+ * What analysis/numbers/evenly.h needs of each member of a lane: by what share of the time it was late in each part of the last minutes, and how
  * irregularly it saw operations end.
  *
  * A part is PARTS_CUTS cuts or more, and PARTS_S or more. Hosts see by polling when operations begin and end, so that sums over many short
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/evenly.h"
+#include "analysis/numbers/evenly.h"
 #include "analysis/job/world.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/sorting.h"
+#include "analysis/numbers/sorting.h"
 
 /* What members say, and how many of them say what is kept. */
 struct poll {

@@ -2,7 +2,7 @@
 /*
  * Compares the ranks of many hosts row by row (RW_MESSAGE_ROW), and finds who has become late for good. A rank is
  * compared in the largest of its communicators that spans hosts, of which no two members are stages of one pipeline.
- * How late a rank is in a row, and whether that is beyond chance, is judged as on one host (analysis/row_judge.h).
+ * How late a rank is in a row, and whether that is beyond chance, is judged as on one host (analysis/numbers/row_judge.h).
  *
  * Rows of a communicator have the same numbers on all hosts. A row is judged once all members have ended it, or have
  * had their time. Where the end of one has not come and a later one has, it is put between its neighbours. A rank of
@@ -16,7 +16,7 @@
 
 #include "analysis/job/lanes.h"
 #include "analysis/job/world.h"
-#include "analysis/row_judge.h"
+#include "analysis/numbers/row_judge.h"
 
 #define ROW_LANES_WAIT_NS 5000000000u /* waits so long for the messages of all members */
 enum {

@@ -11,7 +11,7 @@
 
 #include <rankwatch/message.h>
 
-#include "analysis/call_order.h"
+#include "analysis/known/call_order.h"
 
 #define SEARCH_AGAIN_NS 1000000000u  /* after which an ask that has not been answered is sent again */
 #define SEARCH_FOR_NS   25000000000u /* after which the search is given up */

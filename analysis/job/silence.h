@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_JOB_SILENCE_H
 #define ANALYSIS_JOB_SILENCE_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/open.h"
 #include "analysis/job/world.h"
 

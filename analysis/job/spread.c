@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/sorting.h"
+#include "analysis/numbers/sorting.h"
 
 /* A member of some lane that is known, and not late. */
 struct known {

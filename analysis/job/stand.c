@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/call_order.h"
+#include "analysis/known/call_order.h"
 #include "analysis/job/circles.h"
 #include "analysis/job/silence.h"
 #include "analysis/job/told.h"
-#include "analysis/naming.h"
-#include "analysis/sorting.h"
-#include "analysis/text.h"
+#include "analysis/report/naming.h"
+#include "analysis/numbers/sorting.h"
+#include "analysis/report/text.h"
 
 /* Whom others wait for, and the place where they have waited longest. */
 struct root {

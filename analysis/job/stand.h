@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_JOB_STAND_H
 #define ANALYSIS_JOB_STAND_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/open.h"
 #include "analysis/job/place.h"
 #include "analysis/job/world.h"

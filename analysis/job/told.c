@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analysis/naming.h"
-#include "analysis/sorting.h"
+#include "analysis/report/naming.h"
+#include "analysis/numbers/sorting.h"
 
 static const uint8_t no_gpu[16];
 

@@ -3,12 +3,12 @@
 #ifndef ANALYSIS_JOB_TOLD_H
 #define ANALYSIS_JOB_TOLD_H
 
-#include "analysis/findings.h"
+#include "analysis/report/findings.h"
 #include "analysis/job/world.h"
 
 #define TOLD_REASON_NS 20000000000u /* an answer older than this is not used */
 
-/* Subjects of findings (analysis/findings.h) that are not ranks. */
+/* Subjects of findings (analysis/report/findings.h) that are not ranks. */
 #define TOLD_HOST (1u << 30) /* | its index */
 #define TOLD_COMM (1u << 31) /* | its index */
 #define TOLD_CIRCLE UINT32_MAX

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/sorting.h"
+#include "analysis/numbers/sorting.h"
 
 static int by_value(const void *left, const void *right)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node/cuts.h"
 
-#include "analysis/lateness.h"
+#include "analysis/measure/lateness.h"
 
 /* How long inside the operation the rank's kernel waited for room on its GPU. Where the host sees several members, that has already moved the
- * arrival of the one that the others waited for (analysis/kernel_start.h). Where it sees one, only the judge of the job can compare how long
+ * arrival of the one that the others waited for (analysis/known/kernel_start.h). Where it sees one, only the judge of the job can compare how long
  * the members were inside. */
 static uint64_t room_ns(const struct account_passage *passage, const struct operation *operation)
 {

@@ -10,7 +10,7 @@
 #ifndef ANALYSIS_NODE_CUTS_H
 #define ANALYSIS_NODE_CUTS_H
 
-#include "analysis/account.h"
+#include "analysis/match/account.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 

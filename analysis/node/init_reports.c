@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node/init_reports.h"
 
-#include "analysis/cause_text.h"
-#include "analysis/gatherings.h"
+#include "analysis/report/cause_text.h"
+#include "analysis/hang/gatherings.h"
 #include "analysis/model.h"
 #include "analysis/node/roster.h"
 #include "analysis/node/standing.h"
-#include "analysis/process.h"
+#include "analysis/known/process.h"
 
 /* The launcher's count of restarts that the newest black box shows. A process that has none yet may be of a later start. */
 static int32_t newest_generation(const struct job *job)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node/orders.h"
 
-#include "analysis/call_order.h"
-#include "analysis/desync.h"
+#include "analysis/known/call_order.h"
+#include "analysis/hang/desync.h"
 
 /* NULL: some of its calls are not known to others in this order, or not to us. */
 static const struct caller *whole_caller(const struct communicator *communicator, uint32_t i)

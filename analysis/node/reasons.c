@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gpu_evidence.h"
-#include "analysis/lateness.h"
+#include "analysis/explain/gpu_evidence.h"
+#include "analysis/measure/lateness.h"
 #include "analysis/model.h"
 #include "analysis/node/standing.h"
-#include "analysis/port_evidence.h"
-#include "analysis/process.h"
-#include "analysis/record.h"
+#include "analysis/explain/port_evidence.h"
+#include "analysis/known/process.h"
+#include "analysis/report/record.h"
 
 enum { REASON_TEXT = RW_REASON_PIECES * RW_REASON_PIECE };
 

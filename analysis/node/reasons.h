@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_NODE_REASONS_H
 #define ANALYSIS_NODE_REASONS_H
 
-#include "analysis/account.h"
+#include "analysis/match/account.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/values.h"
+#include "analysis/known/values.h"
 
 static void tell(const struct job *job, const struct communicator *communicator, uint32_t member, uint8_t function,
 		 const struct result_row *row, struct outbox *outbox)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports digests of results that must be bitwise equal on all ranks of a communicator that spans hosts. analysis/corruption.h compares
+ * Reports digests of results that must be bitwise equal on all ranks of a communicator that spans hosts. analysis/values/corruption.h compares
  * the ranks of one host. Where each host has one or two of the ranks, as in data parallelism over hosts of tensor parallelism, only the
  * judge of all hosts can see that one differs.
  *
@@ -9,7 +9,7 @@
 #ifndef ANALYSIS_NODE_RESULTS_H
 #define ANALYSIS_NODE_RESULTS_H
 
-#include "analysis/instances.h"
+#include "analysis/known/instances.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/call_order.h"
-#include "analysis/job.h"
+#include "analysis/known/call_order.h"
+#include "analysis/known/job.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/row_ends.h"
 

@@ -6,7 +6,7 @@
  * which step they are, nor where one begins.
  *
  * A row holds one step, or 2, 4, 8 … where steps are shorter than ROW_ENDS_LEAST_NS. Steps are those of
- * analysis/steps.h, or what repeats. docs/messages.md, "Rows of time".
+ * analysis/steps/steps.h, or what repeats. docs/messages.md, "Rows of time".
  */
 #ifndef ANALYSIS_NODE_ROW_ENDS_H
 #define ANALYSIS_NODE_ROW_ENDS_H
@@ -16,7 +16,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "analysis/instances.h"
+#include "analysis/known/instances.h"
 
 #define ROW_ENDS_LEAST_NS 100000000u /* a row lasts, at least */
 enum {

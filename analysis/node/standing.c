@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/cause_text.h"
-#include "analysis/flights.h"
-#include "analysis/hang.h"
+#include "analysis/report/cause_text.h"
+#include "analysis/measure/flights.h"
+#include "analysis/hang/hang.h"
 #include "analysis/model.h"
 #include "analysis/node/orders.h"
-#include "analysis/process.h"
-#include "analysis/text.h"
-#include "analysis/waiting.h"
+#include "analysis/known/process.h"
+#include "analysis/report/text.h"
+#include "analysis/measure/waiting.h"
 
 static uint8_t phase_of(const struct instance *instance, uint32_t member, uint16_t state)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "base/foreign_text.h"
 #include "console/replay.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analysis/levels.h"
+#include "analysis/explain/levels.h"
 
 static const char *const heat_names[HEAT_KINDS] = {
 	[HEAT_OWN] = "own",       [HEAT_WAIT] = "wait", [HEAT_TRANSFER] = "transfer",

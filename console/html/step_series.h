@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long each step of the run took. Where that changed for good: analysis/levels.h. One thread. */
+/* How long each step of the run took. Where that changed for good: analysis/explain/levels.h. One thread. */
 #ifndef CONSOLE_HTML_STEP_SERIES_H
 #define CONSOLE_HTML_STEP_SERIES_H
 

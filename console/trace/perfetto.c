@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/intern.h"
+#include "analysis/numbers/intern.h"
 #include "perfetto_trace.pb-c.h"
 
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };             /* TrackEvent.Type */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/system_calls.h"
+#include "analysis/host/system_calls.h"
 #include "console/last_seen.h"
 #include "feed/host_samples.h"
 

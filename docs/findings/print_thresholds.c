@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/bounds.h"
-#include "analysis/thresholds.h"
+#include "analysis/numbers/bounds.h"
+#include "analysis/numbers/thresholds.h"
 #include "finding/finding_json.h"
 
 static void print_bounds(void)

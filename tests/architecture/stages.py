@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Do the calls between files agree with the picture of the stages? stages.py PAGE NM LIBRARY...: each line of a block that begins with
 ```stages in PAGE is
-    stage ─► files, without .c
-from the top of the way to its end. The libraries are static ones; NM lists their symbols. A file calls another one when it uses a symbol
-that the other one defines. Fails when a file of the libraries stands in no stage or in two, when a stage names a file that is not there,
-when a file calls one of a stage above its own, and when files call each other in a circle."""
+    stage ─► folders
+from the top of the way to its end; the folder . holds the files that lie in none. The libraries are static ones; NM lists their symbols.
+A file calls another one when it uses a symbol that the other one defines. Fails when a folder stands in two stages or holds no file, when
+a file calls one of a stage above its own, and when files call each other in a circle."""
 import collections
 import os
 import re
@@ -16,7 +16,7 @@ MEMBER = re.compile(r"^(?P<name>\S+)\.c\.o:$")
 
 
 def picture(page):
-    """Stages from the top, each with its files."""
+    """Stages from the top, each with its folders."""
     stages, drawing = {}, False
     for number, line in enumerate(page.splitlines(), 1):
         if line.startswith("```"):
@@ -24,10 +24,10 @@ def picture(page):
             continue
         if not drawing or not line.strip():
             continue
-        name, arrow, files = line.partition("─►")
+        name, arrow, folders = line.partition("─►")
         if not arrow:
-            sys.exit(f"line {number}: no stage ─► files: {line}")
-        stages.setdefault(name.strip(), []).extend(files.split())
+            sys.exit(f"line {number}: no stage ─► folders: {line}")
+        stages.setdefault(name.strip(), []).extend(folders.split())
     return stages
 
 
@@ -86,21 +86,27 @@ def circles(files, calls):
     return [group for group in groups if len(group) > 1]
 
 
+def folder_of(file, folders):
+    """Of a file as the libraries call it: folder_file."""
+    return next((folder for folder in folders if file.startswith(folder + "_")), ".")
+
+
 def disagreements(stages, files, calls):
     """What is wrong, as sentences."""
-    order, place = list(stages), {}
-    for stage, members in stages.items():
-        for file in members:
-            if file in place:
-                yield f"{file} stands in two stages, {place[file]} and {stage}"
-            place[file] = stage
-            if file not in files:
-                yield f"{stage} ─► {file}: there is no such file"
-    for file in sorted(files - place.keys()):
-        yield f"{file} stands in no stage"
+    place = {}
+    for height, (stage, folders) in enumerate(stages.items()):
+        for folder in folders:
+            if folder in place:
+                yield f"{folder} stands in two stages, {place[folder][1]} and {stage}"
+            place[folder] = height, stage
+    of = {file: folder_of(file, place) for file in files}
+    for folder in place.keys() - set(of.values()):
+        yield f"{place[folder][1]} ─► {folder}: there is no file in it"
+    for folder in sorted(set(of.values()) - place.keys()):
+        yield f"files stand in no stage: {', '.join(sorted(file for file in files if of[file] == folder))}"
     for (one, other), name in sorted(calls.items()):
-        if one in place and other in place and order.index(place[other]) < order.index(place[one]):
-            yield f"{one} ({place[one]}) calls {name} of {other}, which is of a stage above it, {place[other]}"
+        if of[one] in place and of[other] in place and place[of[other]][0] < place[of[one]][0]:
+            yield f"{one} ({place[of[one]][1]}) calls {name} of {other}, which is of a stage above it, {place[of[other]][1]}"
     for group in circles(files, calls):
         yield "these files call each other in a circle: " + ", ".join(group)
 

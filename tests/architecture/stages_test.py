@@ -8,11 +8,11 @@ import unittest
 SPEC = importlib.util.spec_from_file_location("stages", pathlib.Path(__file__).with_name("stages.py"))
 stages = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(stages)
-PAGE = "# A page\n\n```stages\nhigh ─► top\nlow  ─► middle\nlow  ─► bottom\n```\n"
-CALLS = {("top", "middle"): "middle_do", ("middle", "bottom"): "bottom_do"}
+PAGE = "# A page\n\n```stages\nhigh ─► .\nlow  ─► middle\nlow  ─► deep\n```\n"
+CALLS = {("top", "middle_half"): "half_do", ("middle_half", "deep_end"): "end_do"}
 
 
-def wrong(page=PAGE, calls=CALLS, files=frozenset({"top", "middle", "bottom"})):
+def wrong(page=PAGE, calls=CALLS, files=frozenset({"top", "middle_half", "deep_end"})):
     return list(stages.disagreements(stages.picture(page), set(files), calls))
 
 
@@ -25,24 +25,24 @@ class Stages(unittest.TestCase):
         self.assertEqual(wrong(), [])
 
     def test_a_call_to_a_stage_above(self):
-        calls = {("top", "middle"): "middle_do", ("bottom", "top"): "top_do"}
-        self.finds("bottom (low) calls top_do of top", wrong(calls=calls))
+        calls = {("top", "middle_half"): "half_do", ("deep_end", "top"): "top_do"}
+        self.finds("deep_end (low) calls top_do of top", wrong(calls=calls))
 
     def test_a_circle_within_a_stage(self):
-        self.finds("in a circle: bottom, middle", wrong(calls=CALLS | {("bottom", "middle"): "middle_ask"}))
+        self.finds("in a circle: deep_end, middle_half", wrong(calls=CALLS | {("deep_end", "middle_half"): "half_ask"}))
 
     def test_a_circle_of_three(self):
-        sentences = wrong(calls=CALLS | {("bottom", "top"): "top_do"})
-        self.assertIn("these files call each other in a circle: bottom, middle, top", sentences)
+        sentences = wrong(calls=CALLS | {("deep_end", "top"): "top_do"})
+        self.assertIn("these files call each other in a circle: deep_end, middle_half, top", sentences)
 
     def test_a_file_in_no_stage(self):
-        self.finds("other stands in no stage", wrong(files={"top", "middle", "bottom", "other"}))
+        self.finds("files stand in no stage: other", wrong(page=PAGE.replace("─► .", "─► top"), files={"top_a", "middle_half", "deep_end", "other"}, calls={}))
 
-    def test_a_file_that_is_not_there(self):
-        self.finds("low ─► bottom: there is no such file", wrong(calls={}, files={"top", "middle"}))
+    def test_a_folder_that_is_empty(self):
+        self.finds("low ─► deep: there is no file in it", wrong(calls={}, files={"top", "middle_half"}))
 
-    def test_a_file_in_two_stages(self):
-        self.finds("bottom stands in two stages", wrong(page=PAGE.replace("top", "top bottom", 1), calls={}))
+    def test_a_folder_in_two_stages(self):
+        self.finds("middle stands in two stages", wrong(page=PAGE.replace("deep", "deep middle", 1), calls={}))
 
     def test_a_line_without_an_arrow(self):
         with self.assertRaises(SystemExit):

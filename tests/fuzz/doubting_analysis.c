@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/gpu_record.h"
-#include "analysis/port_evidence.h"
+#include "analysis/report/gpu_record.h"
+#include "analysis/explain/port_evidence.h"
 #include "tests/fuzz/told.h"
 
 struct analysis {

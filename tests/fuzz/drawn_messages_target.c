@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Small jobs on several hosts whose messages the input draws (tests/unit/analysis/loose_messages.h), as they are judged together. */
+/* Small jobs on several hosts whose messages the input draws (tests/unit/analysis/jobs/loose_messages.h), as they are judged together. */
 #include "tests/fuzz/box_target.h"
 #include "tests/fuzz/heard.h"
 #include "tests/fuzz/told.h"
-#include "tests/unit/analysis/job_shown.h"
-#include "tests/unit/analysis/loose_messages.h"
+#include "tests/unit/analysis/jobs/job_shown.h"
+#include "tests/unit/analysis/jobs/loose_messages.h"
 
 enum { MOST_RANKS = 24 };
 

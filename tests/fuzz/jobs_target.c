@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small jobs that the input draws (tests/unit/analysis/loose_jobs.h), as the analysis of one host judges them, and as what it sends to
+ * Small jobs that the input draws (tests/unit/analysis/jobs/loose_jobs.h), as the analysis of one host judges them, and as what it sends to
  * the judge of all hosts is judged there, whose questions it answers.
  */
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "tests/fuzz/box_target.h"
 #include "tests/fuzz/heard.h"
 #include "tests/fuzz/told.h"
-#include "tests/unit/analysis/job_shown.h"
-#include "tests/unit/analysis/loose_jobs.h"
-#include "tests/unit/analysis/shown.h"
+#include "tests/unit/analysis/jobs/job_shown.h"
+#include "tests/unit/analysis/jobs/loose_jobs.h"
+#include "tests/unit/analysis/jobs/shown.h"
 
 enum { TICKS_PER_LOOK = 16, MOST_RANKS = 6, MOST_SUSPECTS = 4 };
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/xid.h"
+#include "analysis/numbers/xid.h"
 #include "kernel_log/kernel_log.h"
 #include "kernel_log/xid_line.h"
 

@@ -446,11 +446,11 @@ def main():
     if not shutil.which("tmux"):
         skip("no tmux (Debian: tmux)")
     SCREENS.mkdir(exist_ok=True)
-    if "dead" in sys.argv:
-        dead(write)
     if os.geteuid() == 0:  # whose sockets are those of the whole machine: other jobs' collectors come, go and stand still
         stage.need_mount_namespace()
         stage.in_own_run_directory()
+    if "dead" in sys.argv:
+        dead(write)
     folder, failures = pathlib.Path(tempfile.mkdtemp(prefix="rwtop")), []
     place = pathlib.Path("/run/rankwatch") if os.geteuid() == 0 else folder
     path = place / (f"{JOB}.socket" if os.geteuid() == 0 else f"rankwatch-{JOB}.sock")

@@ -9,7 +9,7 @@
 
 #include "suite/judge.h"
 #include "tests/sanitized.h"
-#include "tests/unit/analysis/seeds.h"
+#include "tests/unit/analysis/jobs/seeds.h"
 
 enum { MOST_RANKS = 32 };
 /* A sanitizer sees the same code in a sixteenth of these jobs. */

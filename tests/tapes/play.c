@@ -23,7 +23,7 @@
 #include "played.h"
 #include "played_life.h"
 #include "played_ports.h"
-#include "tests/unit/analysis/adding_up.h"
+#include "tests/unit/analysis/jobs/adding_up.h"
 
 struct level {
 	const char *name;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/gpu_record.h"
-#include "analysis/port_evidence.h"
+#include "analysis/report/gpu_record.h"
+#include "analysis/explain/port_evidence.h"
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {

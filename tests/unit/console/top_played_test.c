@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/view.h"
+#include "analysis/view/view.h"
 #include "protocol/snapshot.h"
 #include "console/top/model.h"
 #include "console/top/view.h"
-#include "tests/unit/analysis/played.h"
-#include "tests/unit/analysis/scanned.h"
+#include "tests/unit/analysis/jobs/played.h"
+#include "tests/unit/analysis/jobs/scanned.h"
 
 #define EVERYTHING ((1u << REQUEST_TOPICS) - 1)
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/gpu_record.h"
-#include "analysis/port_evidence.h"
+#include "analysis/report/gpu_record.h"
+#include "analysis/explain/port_evidence.h"
 #include "tests/unit/blackbox/fixture.h"
 
 static struct recorded *record(struct analysis *analysis, enum recorded_kind kind, analysis_process_id process)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "feed/feed.h"
-#include "tests/unit/analysis/counted_memory.h"
+#include "tests/unit/analysis/jobs/counted_memory.h"
 #include "tests/unit/blackbox/fixture.h"
 #include "tests/unit/feed/recording.h"
 

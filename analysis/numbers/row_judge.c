@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/numbers/row_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/numbers/sorting.h"
+
+enum {
+	FOLLOWS = 256,  /* what is usual of a stage follows it by such a part a row, at most */
+	STAGES_MIN = 2, /* stages of a pipeline that can be compared */
+};
+
+/* The stages of a row. */
+struct stages {
+	uint64_t *values;       /* room for two of each rank */
+	uint32_t *numbers;      /* of those that were judged, … */
+	double *own_ms, *times; /* … their work, and room for one of each rank */
+	uint32_t count;
+};
+
+/* Stage by stage, and in each group by group. */
+static int by_place(const void *left, const void *right)
+{
+	const struct row_entry *a = left, *b = right;
+
+	if (a->stage != b->stage)
+		return a->stage < b->stage ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+bool row_judge_has(struct row_judge *judge, uint32_t count)
+{
+	if (count <= judge->count)
+		return true;
+	struct row_judge_rank *ranks = realloc(judge->ranks, count * sizeof(*ranks));
+	if (!ranks)
+		return false;
+	judge->ranks = ranks;
+	struct row_judge_stage *stages = realloc(judge->stages, count * sizeof(*stages));
+	if (!stages)
+		return false;
+	judge->stages = stages;
+	if (!late_series_has(&judge->late, count) || !late_series_has(&judge->stages_late, count))
+		return false;
+	memset(ranks + judge->count, 0, (count - judge->count) * sizeof(*ranks));
+	memset(stages + judge->count, 0, (count - judge->count) * sizeof(*stages));
+	judge->count = count;
+	return true;
+}
+
+/* An account without gaps: what a rank did in unseen time is no work, and no wait. */
+static bool is_whole(const struct row_entry *entry)
+{
+	uint64_t sum_ns = entry->own_ns + entry->inside_ns + entry->unseen_ns;
+
+	return (double)entry->unseen_ns <= ROW_JUDGE_UNSEEN * (double)sum_ns;
+}
+
+/* A row that is not known of a rank says nothing of how many it makes. */
+static void count_operations(struct row_judge *judge, const struct row_entry *entries, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct row_judge_rank *rank = &judge->ranks[entries[i].rank];
+		rank->operations = rank->operations * ROW_JUDGE_KEEPS + entries[i].operations;
+		rank->rows = rank->rows * ROW_JUDGE_KEEPS + 1;
+	}
+}
+
+static double operations_in_row(const struct row_judge *judge, const struct row_entry *entry)
+{
+	return judge->ranks[entry->rank].operations / judge->ranks[entry->rank].rows;
+}
+
+/* Whose account is whole, to the front; how many. */
+static uint32_t keep_whole(struct row_entry *entries, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct row_entry entry = entries[i];
+		if (!is_whole(&entry))
+			continue;
+		entries[i] = entries[kept];
+		entries[kept++] = entry;
+	}
+	return kept;
+}
+
+/* Who makes as many operations as most of the group, to the front; how many. Of a single row some may count in the next
+ * one. */
+static uint32_t keep_alike(const struct row_judge *judge, struct row_entry *entries, uint32_t count, double *values)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = operations_in_row(judge, &entries[i]);
+	sort_doubles(values, count);
+	double usual = values[count / 2];
+	for (uint32_t i = 0; i < count; i++) {
+		struct row_entry entry = entries[i];
+		if (fabs(operations_in_row(judge, &entry) - usual) * ROW_JUDGE_UNLIKE > usual)
+			continue;
+		entries[i] = entries[kept];
+		entries[kept++] = entry;
+	}
+	return kept;
+}
+
+/* Of sorted values, the median of all but one that equals `own`. */
+static double median_but(const uint64_t *sorted, uint32_t count, uint64_t own)
+{
+	uint32_t at = 0, others = count - 1;
+
+	while (at + 1 < count && sorted[at] < own)
+		at++;
+	uint32_t low = (others - 1) / 2, high = others / 2;
+	return ((double)sorted[low < at ? low : low + 1] + (double)sorted[high < at ? high : high + 1]) / 2;
+}
+
+static void judge_group(struct row_judge *judge, struct row_entry *entries, uint32_t count, const struct stages *stages)
+{
+	uint64_t *values = stages->values, *inside = values + count;
+
+	count = keep_alike(judge, entries, count, stages->times);
+	for (uint32_t i = 0; i < count; i++) {
+		entries[i].judged = true;
+		values[i] = entries[i].own_ns;
+		inside[i] = entries[i].inside_ns;
+	}
+	if (count < 2)
+		return;
+	sort_u64(values, count);
+	sort_u64(inside, count);
+	for (uint32_t i = 0; i < count; i++) {
+		double longer_ns = (double)entries[i].own_ns - median_but(values, count, entries[i].own_ns);
+		double less_ns = median_but(inside, count, entries[i].inside_ns) - (double)entries[i].inside_ns;
+		late_series_put(&judge->late, entries[i].rank, fmin(longer_ns, less_ns) / 1e6);
+	}
+}
+
+static double median_of_row(const struct row_entry *entries, uint32_t count, uint64_t *values)
+{
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = entries[i].own_ns;
+	sort_u64(values, count);
+	return (double)values[(count - 1) / 2] / 1e6;
+}
+
+/* The first rows of a stage say what is usual; then that follows, but only slowly: a lateness shall not become usual.
+ */
+static void learn(struct row_judge_stage *stage, double own_ms, double all)
+{
+	const uint32_t firsts = sizeof(stage->firsts_ms) / sizeof(*stage->firsts_ms);
+
+	if (stage->known < firsts) {
+		double sorted[sizeof(stage->firsts_ms) / sizeof(*stage->firsts_ms)];
+		stage->firsts_ms[stage->known++] = own_ms;
+		memcpy(sorted, stage->firsts_ms, sizeof(sorted));
+		sort_doubles(sorted, firsts);
+		stage->usual_ms = stage->known == firsts ? sorted[firsts / 2] : 0;
+		return;
+	}
+	double away_ms = own_ms - stage->usual_ms * all;
+	stage->usual_ms += copysign(fmin(fabs(away_ms), stage->usual_ms / FOLLOWS), away_ms);
+}
+
+/* How many times as long as usual the stages work in this row: that one of them for which it is least but half of them.
+ */
+static double find_all(const struct row_judge *judge, const struct stages *stages)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < stages->count; i++)
+		if (judge->stages[stages->numbers[i]].usual_ms > 0)
+			stages->times[known++] = stages->own_ms[i] / judge->stages[stages->numbers[i]].usual_ms;
+	if (known < STAGES_MIN)
+		return 0;
+	sort_doubles(stages->times, known);
+	return stages->times[(known - 1) / 2];
+}
+
+/* Stages of a pipeline do different work: each is compared with its own past, and that with what the others do. */
+static void judge_stages(struct row_judge *judge, const struct stages *stages)
+{
+	double all = find_all(judge, stages);
+
+	for (uint32_t i = 0; i < stages->count; i++) {
+		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
+		if (all > 0 && stage->usual_ms > 0)
+			late_series_put(&judge->stages_late, stages->numbers[i],
+					stages->own_ms[i] - stage->usual_ms * fmax(all, 1));
+		learn(stage, stages->own_ms[i], all > 0 ? all : 1);
+	}
+}
+
+/* Late beyond chance from now on, or no longer. */
+static void decide(struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns, uint64_t *decided_ns,
+		   uint32_t *clean)
+{
+	bool late = late_series_is_late(series, index, lasts_ms);
+
+	if (late && !*decided_ns && late_series_is_proven(series, index, lasts_ms)) {
+		*decided_ns = at_ns;
+		*clean = 0;
+	} else if (*decided_ns) {
+		*clean = late ? 0 : *clean + 1;
+		if (*clean >= ROW_JUDGE_CLEAN)
+			*decided_ns = 0;
+	}
+	late_series_open(series, index, *decided_ns);
+}
+
+/* The others would have waited for the next one of them. */
+static double beyond_others(const struct row_judge *judge, const struct row_entry *entries, uint32_t count, uint32_t at)
+{
+	double late_ms = late_series_late_ms(&judge->late, entries[at].rank, 0), next_ms = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (i != at && entries[i].group == entries[at].group && !judge->ranks[entries[i].rank].decided_ns)
+			next_ms = fmax(next_ms, late_series_late_ms(&judge->late, entries[i].rank, 0));
+	return fmax(late_ms - next_ms, 0);
+}
+
+static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint32_t count, uint32_t i, double row_ms)
+{
+	struct row_entry *entry = &entries[i];
+	struct row_judge_rank *rank = &judge->ranks[entry->rank];
+	const struct row_judge_stage *stage = &judge->stages[entry->stage];
+	uint64_t own_ns = rank->of_stage ? 0 : rank->decided_ns;
+	bool before = rank->decided_ns;
+
+	decide(&judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
+	rank->of_stage = !own_ns && stage->decided_ns;
+	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns;
+	rank->stage = entry->stage;
+	entry->late_ms = rank->of_stage ? stage->late_ms : late_series_late_ms(&judge->late, entry->rank, 0);
+	if (entry->late_ms * 2 < row_judge_cost_ms(row_ms))
+		return;
+	entry->beyond_ms = rank->of_stage ? stage->late_ms : beyond_others(judge, entries, count, i);
+	entry->begins = !before && rank->decided_ns;
+}
+
+static void judge_groups(struct row_judge *judge, struct row_entry *entries, uint32_t count,
+			 const struct stages *stages)
+{
+	for (uint32_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && entries[end].group == entries[first].group;)
+			end++;
+		judge_group(judge, &entries[first], end - first, stages);
+	}
+}
+
+static void judge_all(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      bool pipelined)
+{
+	for (uint32_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && entries[end].stage == entries[first].stage;)
+			end++;
+		stages->numbers[stages->count] = entries[first].stage;
+		stages->own_ms[stages->count++] = median_of_row(&entries[first], end - first, stages->values);
+		judge_groups(judge, &entries[first], end - first, stages);
+	}
+	if (pipelined)
+		judge_stages(judge, stages);
+}
+
+static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
+		      double row_ms, bool pipelined)
+{
+	late_series_begin(&judge->late);
+	late_series_begin(&judge->stages_late);
+	for (uint32_t i = 0; i < judge->count; i++)
+		judge->stages[i].late_ms = NAN;
+	judge_all(judge, stages, entries, count, pipelined);
+	for (uint32_t i = 0; i < stages->count; i++) {
+		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
+		stage->late_ms = late_series_late_ms(&judge->stages_late, stages->numbers[i], 0);
+		decide(&judge->stages_late, stages->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
+		       &stage->clean);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (entries[i].judged)
+			decide_rank(judge, entries, count, i, row_ms);
+}
+
+void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined)
+{
+	struct stages found = {
+		.values = calloc(2 * (size_t)count + 2, sizeof(*found.values)),
+		.numbers = calloc(count + 1, sizeof(*found.numbers)),
+		.own_ms = calloc(count + 1, sizeof(*found.own_ms)),
+		.times = calloc(count + 1, sizeof(*found.times)),
+	};
+
+	for (uint32_t i = 0; i < count; i++) {
+		entries[i].judged = entries[i].begins = false;
+		entries[i].late_ms = entries[i].beyond_ms = 0;
+	}
+	if (found.values && found.numbers && found.own_ms && found.times) {
+		count_operations(judge, entries, count);
+		count = keep_whole(entries, count);
+		qsort(entries, count, sizeof(*entries), by_place);
+		judge_row(judge, &found, entries, count, row_ms, pipelined);
+	}
+	free(found.values);
+	free(found.numbers);
+	free(found.own_ms);
+	free(found.times);
+}
+
+void row_judge_forget(struct row_judge *judge)
+{
+	for (uint32_t i = 0; i < judge->count; i++)
+		judge->stages[i] = (struct row_judge_stage){ .decided_ns = judge->stages[i].decided_ns };
+	late_series_forget(&judge->late);
+	late_series_forget(&judge->stages_late);
+}
+
+void row_judge_free(struct row_judge *judge)
+{
+	free(judge->ranks);
+	free(judge->stages);
+	late_series_free(&judge->late);
+	late_series_free(&judge->stages_late);
+	*judge = (struct row_judge){ 0 };
+}

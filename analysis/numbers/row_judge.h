@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges one row after the other, once the rows of all ranks are there: a host's own (analysis/late/rows.h), or those that
+ * many hosts report (analysis/job/row_lanes.h). It knows no ranks, only their indexes, and no clock.
+ *
+ * A rank is late in a row by what it works longer than the median of the others of its group, and is inside operations
+ * less; the smaller of the two, signed. A stage of a pipeline whose ranks all work longer is late by what it works
+ * longer than it used to, beyond what the other stages do. analysis/numbers/late_series.h says whether that is beyond chance.
+ * docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
+ */
+#ifndef ANALYSIS_NUMBERS_ROW_JUDGE_H
+#define ANALYSIS_NUMBERS_ROW_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/numbers/late_series.h"
+
+enum {
+	ROW_JUDGE_CLEAN = 5,   /* rows in a row without lateness acquit */
+	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
+};
+#define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */
+#define ROW_JUDGE_KEEPS  0.9375 /* of the operations of a row count with the next one */
+
+/* One rank in the row that is judged. */
+struct row_entry {
+	uint32_t rank; /* index */
+	uint32_t
+	    group; /* with which it is compared: the index of any rank of it, the same one for all and in all rows */
+	uint32_t stage; /* likewise, of a pipeline */
+	uint64_t own_ns, inside_ns, unseen_ns;
+	uint64_t until_ns; /* when it ended it, on any clock; not 0 */
+	uint32_t operations;
+	/* What row_judge() says of it: */
+	bool judged;      /* it was compared; else what follows is 0 */
+	bool begins;      /* from this row on it is taken to be late */
+	double late_ms;   /* signed; of a stage that is late, what this is late by */
+	double beyond_ms; /* more than any other rank of its group that is not taken to be late; at least 0 */
+};
+
+struct row_judge_rank {
+	uint64_t decided_ns; /* since then it is taken to be late; 0 it is not */
+	double operations;   /* of all its rows; each counts ROW_JUDGE_KEEPS of the next one … */
+	double rows;         /* … and how many these are, counted likewise */
+	uint32_t clean;      /* rows in a row in which it was not late */
+	uint32_t stage;      /* in its latest row */
+	bool of_stage;       /* it is late with its whole stage */
+};
+
+/* A stage of a pipeline, by its number. */
+struct row_judge_stage {
+	double usual_ms;     /* of own work; 0 not known yet */
+	double firsts_ms[5]; /* of which it is the median at first */
+	uint32_t known;
+	double late_ms; /* in the row that is judged; NAN not known */
+	uint64_t decided_ns;
+	uint32_t clean;
+};
+
+struct row_judge {
+	struct row_judge_rank *ranks;
+	struct row_judge_stage *stages;
+	uint32_t count; /* of ranks and of stages */
+	struct late_series late, stages_late;
+};
+
+/* Room for so many ranks. false: there is no memory; those that were there are still. */
+bool row_judge_has(struct row_judge *judge, uint32_t count);
+/* The next row, of all ranks whose row is known; indexes below those that row_judge_has() was given. Changes their
+ * order. row_ms: how long rows usually last; pipelined: stages are compared, too. On lack of memory nobody is judged in
+ * it. */
+void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined);
+/* Rows are cut anew: nothing that was seen holds, but who is taken to be late stays so. */
+void row_judge_forget(struct row_judge *judge);
+/* What a lateness must cost in a row to be one. */
+static inline double row_judge_cost_ms(double row_ms)
+{
+	return LATE_SERIES_SHARE * row_ms;
+}
+void row_judge_free(struct row_judge *judge);
+
+#endif

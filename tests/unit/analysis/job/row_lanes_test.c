@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/* How ranks of several hosts are compared by the rows that hosts report: what is lost, late, repeated or made up. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/report/findings.h"
+#include "analysis/job/lanes.h"
+#include "analysis/job/late.h"
+#include "analysis/job/row_lanes.h"
+#include "analysis/job/world.h"
+
+enum { RANKS = 8, PER_HOST = 2, COMM = 9, STEP_MS = 150, CALLS = 10, LETTERS = 4096 };
+#define MS UINT64_C(1000000)
+
+/* A batch of one host with one row on its way. */
+struct letter {
+	uint64_t at_ns;
+	char host;
+	uint64_t number, start;
+	struct rw_message message;
+};
+
+static struct world world;
+static struct lanes lanes;
+static struct row_lanes rows;
+static struct letter letters[LETTERS];
+static uint32_t letter_count;
+static uint64_t now_ns, row, numbers[RANKS], start, state;
+static struct rw_message_row totals[RANKS];
+static double own_ms[RANKS];
+
+/* What becomes of the messages. */
+static double lost;                                      /* this share of them … */
+static uint64_t late_ns;                                 /* … others come so much later, at most … */
+static bool twice;                                       /* … each a second time */
+static void (*lie)(int32_t rank, struct letter *letter); /* NULL: nobody does */
+
+/* xorshift64*, Vigna 2016. In [0, 1). */
+static double drawn(void)
+{
+	state ^= state >> 12;
+	state ^= state << 25;
+	state ^= state >> 27;
+	return (double)(state * 0x2545f4914f6cdd1du >> 11) / 9007199254740992.0;
+}
+
+static void take(const struct letter *letter)
+{
+	struct {
+		struct rw_batch header;
+		struct rw_message message;
+	} batch = { .header = { .magic = RW_BATCH_MAGIC,
+				.version = RW_BATCH_VERSION,
+				.count = 1,
+				.number = letter->number,
+				.start = letter->start,
+				.job = "j" },
+		    .message = letter->message };
+
+	batch.header.host[0] = letter->host;
+	cr_assert_eq(world_take(&world, &batch.header, &batch, now_ns), 0);
+}
+
+static char host_of(int32_t rank)
+{
+	return (char)('a' + rank / PER_HOST);
+}
+
+static void say(int32_t rank, const struct rw_message *message)
+{
+	const struct letter letter = {
+		.host = host_of(rank), .number = numbers[rank / PER_HOST]++, .start = start, .message = *message
+	};
+
+	take(&letter);
+}
+
+static void join(int32_t rank, uint64_t comm, int32_t comm_rank, int32_t size, bool sends)
+{
+	say(rank, &(struct rw_message){ .type = RW_MESSAGE_MEMBER,
+					.rank = rank,
+					.member = { .comm = comm,
+						    .size = size,
+						    .comm_rank = comm_rank,
+						    .flags = sends ? RW_MESSAGE_SENDS : 0 } });
+}
+
+static void begin_ranks(uint8_t sending)
+{
+	now_ns = 1000 * 1000 * MS;
+	state = 88172645463325252;
+	start = 7;
+	row = 20;
+	lost = 0;
+	late_ns = 0;
+	twice = false;
+	lie = NULL;
+	letter_count = 0;
+	memset(numbers, 0, sizeof(numbers));
+	memset(totals, 0, sizeof(totals));
+	world_begin(&world, 0, now_ns);
+	for (int32_t i = 0; i < RANKS; i++) {
+		own_ms[i] = 80;
+		say(i, &(struct rw_message){
+			   .type = RW_MESSAGE_RANK,
+			   .rank = i,
+			   .of_rank = { .pid = 100 + i, .world_size = RANKS, .exit_status = -1, .sending = sending } });
+	}
+}
+
+static void begin(void)
+{
+	begin_ranks(0);
+	for (int32_t i = 0; i < RANKS; i++)
+		join(i, COMM, i, RANKS, false);
+}
+
+/* Two stages: ranks 0, 1, 4, 5 and 2, 3, 6, 7, each of two communicators of two replicas. */
+static void begin_pipeline(void)
+{
+	begin_ranks(1);
+	for (int32_t i = 0; i < RANKS; i++) {
+		join(i, 100 + (uint64_t)(i / 4 * 2 + i % 2), i / 2 % 2, 2, true);
+		join(i, COMM + (uint64_t)i % 4, i / 4, 2, false);
+	}
+}
+
+static bool pipelined(void)
+{
+	return world.comm_count > 1;
+}
+
+static void end(void)
+{
+	lanes_forget(&lanes, &world);
+	row_lanes_forget(&rows, &world);
+	world_free(&world);
+	world = (struct world){ 0 };
+	lanes = (struct lanes){ 0 };
+}
+
+static void post(int32_t rank, uint64_t calls)
+{
+	struct letter letter = { .at_ns = now_ns + (uint64_t)(drawn() * (double)late_ns),
+				 .host = host_of(rank),
+				 .number = numbers[rank / PER_HOST]++,
+				 .start = start,
+				 .message = { .type = RW_MESSAGE_ROW,
+					      .function = RW_FUNCTION_ALL_GATHER,
+					      .rank = rank,
+					      .row = totals[rank] } };
+
+	letter.message.row.comm = pipelined() ? COMM + (uint64_t)rank % 4 : COMM;
+	letter.message.row.row = (uint32_t)row;
+	letter.message.row.calls = (uint32_t)calls;
+	letter.message.row.steps = 1;
+	if (lie)
+		lie(rank, &letter);
+	if (drawn() < lost || !letter.host)
+		return;
+	for (int i = 0; i < (twice ? 2 : 1); i++) {
+		cr_assert_lt(letter_count, LETTERS);
+		letters[letter_count++] = letter;
+		letter.at_ns += 1000 * MS;
+	}
+}
+
+static void deliver(void)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < letter_count; i++) {
+		if (letters[i].at_ns <= now_ns)
+			take(&letters[i]);
+		else
+			letters[kept++] = letters[i];
+	}
+	letter_count = kept;
+	lanes_tick(&lanes, &world, now_ns);
+	row_lanes_tick(&rows, &world, now_ns);
+}
+
+/* All ranks end it together; whoever works less waits. */
+static void play_row(void)
+{
+	double end_ms = 0, owns_ms[RANKS];
+
+	for (int i = 0; i < RANKS; i++) {
+		owns_ms[i] = own_ms[i] + 3 * sin((double)row * (i + 1.3));
+		end_ms = fmax(end_ms, owns_ms[i]);
+	}
+	end_ms += 30;
+	row++;
+	now_ns += (uint64_t)(end_ms * 1e6);
+	for (int32_t i = 0; i < RANKS; i++) {
+		totals[i].own_us += (uint32_t)(owns_ms[i] * 1000);
+		totals[i].inside_us += (uint32_t)((end_ms - owns_ms[i]) * 1000);
+		totals[i].operations += 21;
+		post(i, CALLS);
+	}
+	deliver();
+}
+
+static void play(int count)
+{
+	while (count--)
+		play_row();
+}
+
+static uint32_t suspects(void)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < RANKS; i++) {
+		struct row_lanes_view view;
+		found |= row_lanes_look(&rows, &world, i, now_ns, &view) && view.late ? 1u << i : 0;
+	}
+	return found;
+}
+
+static int rows_until_found(int most)
+{
+	for (int i = 1; i <= most; i++) {
+		play_row();
+		if (suspects())
+			return i;
+	}
+	return 0;
+}
+
+Test(row_lanes, a_rank_that_becomes_late_is_found_after_six_rows, .init = begin, .fini = end)
+{
+	struct row_lanes_view view;
+
+	play(20);
+	cr_expect_eq(suspects(), 0);
+	own_ms[5] += 45;
+	cr_expect_eq(rows_until_found(20), 6);
+	cr_expect_eq(suspects(), 1u << 5);
+	cr_assert(row_lanes_look(&rows, &world, 5, now_ns, &view));
+	cr_expect_float_eq(view.share, 45 / 155.0, 0.05, "%f", view.share);
+	cr_expect_eq(view.lane->compared, RANKS);
+	own_ms[5] -= 45;
+	play(6);
+	cr_expect_eq(suspects(), 0);
+}
+
+Test(row_lanes, a_host_whose_ranks_become_late_together_is_found, .init = begin, .fini = end)
+{
+	play(20);
+	own_ms[4] += 45;
+	own_ms[5] += 45;
+	cr_expect_leq(rows_until_found(20), 7);
+	play(2);
+	cr_expect_eq(suspects(), 3u << 4);
+}
+
+Test(row_lanes, ranks_of_two_hosts_that_become_late_together_are_what_the_job_does, .init = begin, .fini = end)
+{
+	play(20);
+	own_ms[2] += 45;
+	own_ms[5] += 45;
+	play(40);
+	cr_expect_eq(suspects(), 0);
+}
+
+Test(row_lanes, a_third_of_the_rows_may_be_lost_and_the_others_overtake_each_other, .init = begin, .fini = end)
+{
+	lost = 0.3;
+	late_ns = 2000 * MS;
+	twice = true;
+	play(100);
+	cr_expect_eq(suspects(), 0);
+	cr_expect_gt(rows.rows, 60);
+	own_ms[5] += 45;
+	int found = rows_until_found(60);
+	cr_expect(found >= 6 && found <= 40, "%d", found);
+	play(40);
+	cr_expect_eq(suspects(), 1u << 5);
+}
+
+static void only_host_c(int32_t rank, struct letter *letter)
+{
+	if (host_of(rank) == 'c')
+		letter->host = 0;
+}
+
+Test(row_lanes, of_a_host_that_sends_no_rows_nobody_is_named_nor_waited_for_long, .init = begin, .fini = end)
+{
+	play(20);
+	lie = only_host_c;
+	own_ms[4] += 45;
+	play(80);
+	cr_expect_eq(suspects(), 0);
+	lie = NULL;
+	own_ms[4] -= 45;
+	play(60);
+	uint64_t judged = rows.rows;
+	own_ms[0] += 45;
+	cr_expect_neq(rows_until_found(40), 0);
+	cr_expect_eq(suspects(), 1);
+	cr_expect_gt(rows.rows, judged);
+}
+
+Test(row_lanes, who_comes_later_than_the_others_is_compared_at_once, .init = begin, .fini = end)
+{
+	lie = only_host_c;
+	play(20);
+	lie = NULL;
+	play(8);
+	own_ms[4] += 45;
+	int found = rows_until_found(12);
+	cr_expect(found >= 6 && found <= 9, "%d", found);
+	cr_expect_eq(suspects(), 1u << 4);
+}
+
+static void of_another_host(int32_t rank, struct letter *letter)
+{
+	if (rank == 5)
+		letter->host = 'a';
+}
+
+Test(row_lanes, rows_of_a_rank_of_another_host_are_ignored, .init = begin, .fini = end)
+{
+	play(20);
+	uint64_t ignored = world.ignored;
+	lie = of_another_host;
+	own_ms[5] += 45;
+	play(20);
+	cr_expect_eq(suspects(), 0);
+	cr_expect_eq(world.ignored, ignored + 20);
+}
+
+static void claims_more_than_there_was(int32_t rank, struct letter *letter)
+{
+	if (rank == 5)
+		letter->message.row.own_us += (uint32_t)(row * 60000);
+}
+
+static void claims_less_at_each(int32_t rank, struct letter *letter)
+{
+	if (rank == 5)
+		letter->message.row.own_us = (uint32_t)(1000000000 - row * 1000);
+}
+
+static void claims_rows_to_come(int32_t rank, struct letter *letter)
+{
+	if (rank == 5)
+		letter->message.row.row = UINT32_MAX - (uint32_t)row;
+}
+
+static void claims_other_steps(int32_t rank, struct letter *letter)
+{
+	if (rank / PER_HOST == 2)
+		letter->message.row.steps = (uint16_t)(1 + row % 3 * 4);
+	letter->message.row.calls = CALLS * letter->message.row.steps;
+}
+
+Test(row_lanes, who_reports_what_cannot_be_is_not_judged_and_nobody_else_is_named, .init = begin, .fini = end)
+{
+	void (*const lies[])(int32_t, struct letter *) = { claims_more_than_there_was, claims_less_at_each,
+							   claims_rows_to_come, claims_other_steps };
+
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		lie = NULL;
+		play(40);
+		lie = lies[i];
+		play(60);
+		cr_expect_eq(suspects(), 0, "%zu", i);
+		own_ms[0] += 45;
+		cr_expect_neq(rows_until_found(60), 0, "%zu", i);
+		cr_expect_eq(suspects(), 1, "%zu: %x", i, suspects());
+		own_ms[0] -= 45;
+		play(20);
+		cr_expect_eq(suspects(), 0, "%zu", i);
+	}
+	cr_expect_gt(rows.unaligned, 0);
+}
+
+Test(row_lanes, a_collector_that_begins_anew_counts_anew, .init = begin, .fini = end)
+{
+	play(20);
+	start++;
+	memset(numbers, 0, sizeof(numbers));
+	for (int32_t i = 0; i < RANKS; i++)
+		totals[i].own_us = totals[i].inside_us = 12345;
+	play(20);
+	cr_expect_eq(suspects(), 0);
+	own_ms[5] += 45;
+	cr_expect_leq(rows_until_found(20), 8);
+	cr_expect_eq(suspects(), 1u << 5);
+}
+
+Test(row_lanes, a_job_that_lasts_takes_no_more_memory, .init = begin, .fini = end)
+{
+	play(100);
+	size_t bytes = row_lanes_bytes(&rows, &world) + world_bytes(&world);
+	play(2000);
+	cr_expect_eq(row_lanes_bytes(&rows, &world) + world_bytes(&world), bytes);
+	cr_expect_eq(suspects(), 0);
+}
+
+Test(row_lanes, replicas_of_a_stage_are_compared_with_each_other, .init = begin_pipeline, .fini = end)
+{
+	for (int i = 2; i < RANKS; i += 4)
+		own_ms[i] = own_ms[i + 1] = 50; /* the second stage has always had less to do */
+	play(20);
+	cr_expect_eq(rows.chosen_count, 4);
+	cr_expect_eq(suspects(), 0);
+	own_ms[5] += 45;
+	cr_expect_leq(rows_until_found(20), 8);
+	cr_expect_eq(suspects(), 1u << 5);
+}
+
+Test(row_lanes, a_stage_is_compared_with_its_own_past_over_all_its_communicators, .init = begin_pipeline, .fini = end)
+{
+	struct row_lanes_view view;
+
+	for (int i = 2; i < RANKS; i += 4)
+		own_ms[i] = own_ms[i + 1] = 50;
+	play(20);
+	for (int i = 2; i < RANKS; i += 4) {
+		own_ms[i] += 45;
+		own_ms[i + 1] += 45;
+	}
+	play(12);
+	cr_expect_eq(suspects(), 0xccu, "%x", suspects());
+	cr_assert(row_lanes_look(&rows, &world, 2, now_ns, &view));
+	cr_expect(view.of_stage);
+	cr_expect(row_lanes_are_of_one_stage(&rows, &world, 2, 7));
+	cr_expect_not(row_lanes_are_of_one_stage(&rows, &world, 2, 4));
+}
+
+/* What is told of it. */
+static struct heard {
+	unsigned opened, closed;
+	enum rw_scope scope;
+	size_t ranks;
+	int32_t first;
+	double share;
+	char text[256];
+} heard;
+static struct job nobody;
+static struct findings findings;
+
+static void hear(void *argument, const struct rw_finding *finding)
+{
+	(void)argument;
+	heard.opened += finding->state == RW_FINDING_OPEN;
+	heard.closed += finding->state == RW_FINDING_CLOSED;
+	heard.scope = finding->scope;
+	heard.ranks = finding->rank_count;
+	heard.first = finding->ranks[0];
+	heard.share = finding->late.lost_share;
+	snprintf(heard.text, sizeof(heard.text), "%s", finding->text);
+}
+
+static void listen(void)
+{
+	heard = (struct heard){ 0 };
+	findings = (struct findings){ .emit = hear, .job = &nobody };
+}
+
+static void play_and_tell(int count)
+{
+	while (count--) {
+		play_row();
+		late_tick(&lanes, &rows, &world, &findings, now_ns);
+	}
+}
+
+/* Its own host has found, or no longer finds, that this rank is a straggler. */
+static void say_found(int32_t rank)
+{
+	say(rank, &(struct rw_message){ .type = RW_MESSAGE_FINDING,
+					.rank = rank,
+					.finding = { .kind = RW_KIND_STRAGGLER,
+						     .state = RW_FINDING_OPEN,
+						     .severity = RW_WARNING,
+						     .confidence = RW_CERTAIN } });
+}
+
+Test(row_lanes, a_rank_is_told_once_and_no_longer_once_its_own_host_tells_of_it, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(20);
+	own_ms[5] += 45;
+	play_and_tell(40);
+	cr_expect_eq(heard.opened, 1);
+	cr_expect(heard.scope == RW_SCOPE_RANK && heard.ranks == 1 && heard.first == 5, "%s", heard.text);
+	cr_expect_float_eq(heard.share, 45 / 155.0, 0.05, "%f", heard.share);
+	cr_expect_eq(heard.closed, 0);
+	say_found(5);
+	play_and_tell(2);
+	cr_expect_eq(heard.closed, 1);
+	play_and_tell(40);
+	cr_expect_eq(heard.opened, 1);
+	findings_free(&findings);
+}
+
+Test(row_lanes, a_host_is_told_in_place_of_its_ranks, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(20);
+	own_ms[4] += 45;
+	own_ms[5] += 45;
+	play_and_tell(60);
+	cr_expect_eq(heard.opened, 1, "%s", heard.text);
+	cr_expect(heard.scope == RW_SCOPE_HOST && heard.ranks == 2 && heard.first == 4, "%s", heard.text);
+	own_ms[4] -= 45;
+	own_ms[5] -= 45;
+	play_and_tell(20);
+	cr_expect_eq(heard.closed, 1, "%s", heard.text);
+	cr_expect(strstr(heard.text, "worked longer"), "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(row_lanes, a_stage_is_told_once_for_all_its_ranks, .init = begin_pipeline, .fini = end)
+{
+	listen();
+	play_and_tell(20);
+	for (int i = 2; i < RANKS; i += 4) {
+		own_ms[i] += 45;
+		own_ms[i + 1] += 45;
+	}
+	play_and_tell(60);
+	cr_expect_eq(heard.opened, 1, "%s", heard.text);
+	cr_expect(heard.scope == RW_SCOPE_STAGE && heard.ranks == 4 && heard.first == 2, "%s", heard.text);
+	cr_expect_eq(heard.closed, 0);
+	for (int i = 2; i < RANKS; i += 4) {
+		own_ms[i] -= 45;
+		own_ms[i + 1] -= 45;
+	}
+	play_and_tell(20);
+	cr_expect_eq(heard.closed, 1, "%s", heard.text);
+	findings_free(&findings);
+}

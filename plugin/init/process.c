@@ -282,6 +282,7 @@ static struct recording *open_once(const struct communicator_init *communicator)
 	refused = build(&the_recording, communicator) != 0;
 	if (refused)
 		return NULL;
+	memory_populate_own_file();
 	recording_begin(&the_recording);
 	step_begin(&the_recording);
 	return &the_recording;

@@ -67,6 +67,40 @@ Test(life, a_killed_process_leaves_a_box_that_says_running)
 	cr_expect_eq(end_of_box(directory), RW_BOX_RUNNING);
 }
 
+/* Its pages in KiB that smaps says of mappings of the plugin's file: all that can be read, and those that are there. */
+static void count_pages_of_plugin(long *all, long *present)
+{
+	FILE *file = fopen("/proc/self/smaps", "re");
+	char line[512], rights[8];
+	bool ours = false;
+	long kib;
+
+	cr_assert(file);
+	*all = *present = 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*x-%*x %7s", rights) == 1)
+			ours = rights[0] == 'r' && strstr(line, "/libnccl-profiler-rankwatch.so");
+		else if (ours && sscanf(line, "Size: %ld kB", &kib) == 1)
+			*all += kib;
+		else if (ours && sscanf(line, "Rss: %ld kB", &kib) == 1)
+			*present += kib;
+	}
+	fclose(file);
+}
+
+Test(life, its_file_may_go_away_while_it_records)
+{
+	long all, present;
+	struct player player;
+
+	player_directory();
+	player_init(&player, player_load(), 5, 1, 0, 2);
+	count_pages_of_plugin(&all, &present);
+	cr_expect_gt(all, 100);
+	cr_expect_eq(present, all, "%ld of %ld KiB are there", present, all);
+	player_finalize(&player);
+}
+
 Test(life, a_communicator_of_one_rank_makes_no_box)
 {
 	const char *directory = player_directory();

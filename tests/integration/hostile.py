@@ -27,6 +27,8 @@ SHM_CASES = {
     "shm-full": ("mount -t tmpfs -o size=1m tmpfs /dev/shm; head -c 2M /dev/zero > /dev/shm/full 2>/dev/null || :",
                  NO_PLACE),
     "shm-read-only": ("mount -t tmpfs -o ro tmpfs /dev/shm", NO_PLACE),
+    "shm-missing": ("devices=$(mktemp -d); mount -t tmpfs tmpfs $devices; for name in null zero full random urandom; do touch $devices/$name; "
+                    "mount --bind /dev/$name $devices/$name; done; ln -s /proc/self/fd $devices/fd; mount --rbind $devices /dev; umount -R $devices; rmdir $devices", NO_PLACE),
     "shm-squatted": ("mount -t tmpfs tmpfs /dev/shm; mkdir -m 777 /dev/shm/rankwatch-0; chown nobody /dev/shm/rankwatch-0",
                      NO_PLACE),
     "shm-squatted-by-link": ("mount -t tmpfs tmpfs /dev/shm; mkdir /dev/shm/there; ln -s there /dev/shm/rankwatch-0",
@@ -68,6 +70,16 @@ def foreign_files(play):
     (play.boxes / "a directory").mkdir()
     os.mkfifo(play.boxes / "pipe")
     return run_job(play), (r"8 of 8 ranks",)
+
+
+def read_only_home(play):
+    """Nothing is written there, and nothing is said of it."""
+    if not stage.ROOT:
+        print("skipped: home-read-only: mounting needs root")
+        return None, ()
+    home = play.dir / "home"
+    home.mkdir()
+    return run_job(play, prefix=mounted(f"mount -t tmpfs -o ro tmpfs {home}"), HOME=str(home), CUDA_CACHE_DISABLE="1"), (r"8 of 8 ranks", rf"(?s)\A(?!.*(?:{home}|Read-only))")
 
 
 # Offset in the header (include/rankwatch/blackbox.h), format, value.
@@ -121,7 +133,7 @@ def report_refuses(failures, play):
 
 
 CASES = {name: shm_case(name) for name in SHM_CASES}
-CASES |= {"wrong-variables": wrong_variables, "foreign-files": foreign_files, "hostile-boxes": hostile_boxes}
+CASES |= {"wrong-variables": wrong_variables, "foreign-files": foreign_files, "home-read-only": read_only_home, "hostile-boxes": hostile_boxes}
 
 
 def check_case(failures, name, expected):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A rank of a real job is stopped. A real Prometheus scrapes `rankwatch metrics`, evaluates the rules of docs/prometheus, and a real
+"""A rank of a real job is stopped. A real Prometheus scrapes `rankwatch metrics`, evaluates the rules of contrib/prometheus, and a real
 Alertmanager hands the alert to a web hook, with the rank in it. Both come from PATH, or are fetched from the distribution's
 packages without being installed: their services would start."""
 
@@ -19,7 +19,7 @@ import urllib.request
 import stage
 import unpacked
 
-RULES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "prometheus"
+RULES = pathlib.Path(__file__).resolve().parents[2] / "contrib" / "prometheus"
 PROGRAMS = {"prometheus": "prometheus", "promtool": "prometheus", "prometheus-alertmanager": "prometheus-alertmanager"}
 FOUND_S = 60
 WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--fault=stop", "--fault-rank=2", "--fault-step=10")

@@ -30,6 +30,7 @@ EMULATOR = {
         "hammer", "step::a_tag_in_a_forked_child_marks_nothing", "step::a_forked_child_marks_nothing", "writer::a_forked_child_has_no_mapping"},
     "process_vm_readv(2) is not there, with which the interposer looks for a child's handle": {
         "scans_past split", "scans_past awaited-split"},
+    "/proc/self/smaps counts no pages": {"life::its_file_may_go_away_while_it_records"},
     "limits of address space are ignored": {"small_space *"},
     "the emulator has a thread of its own": {"idle *"},
     "it takes too long": {"scans dear"},

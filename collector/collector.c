@@ -24,7 +24,12 @@
 #include "collector/watch.h"
 #include "protocol/message.h"
 
-enum { ROOM_MS = 1000, EVIDENCE_MS = 10000 /* from one copy of it to the next, while boxes live */, PUBLISH_MS = 500 /* at the end */, WAKE_MS = 10 /* several ranks often end together */ };
+enum {
+	ROOM_MS = 1000,
+	EVIDENCE_MS = 10000 /* from one copy of it to the next, while boxes live */,
+	PUBLISH_MS = 500 /* at the end */,
+	WAKE_MS = 10 /* several ranks often end together */
+};
 
 struct collector {
 	const struct collector_options *options;
@@ -78,7 +83,8 @@ static char *summary_line(struct collector *collector, bool last)
 	return message_summary(&summary);
 }
 
-/* In full, so that others can compare it with theirs. As it was named while its file system does not answer; to be freed. */
+/* In full, so that others can compare it with theirs. As it was named while its file system does not answer; to be
+ * freed. */
 static char *directory_name(const struct collector *collector)
 {
 	const char *directory = collector->claim.directory;
@@ -238,7 +244,8 @@ static void on_tick(uv_timer_t *timer)
 	mark_findings(collector);
 	keep_evidence(collector, !live_boxes_count(collector->watch.boxes), now_ns);
 	outlet_tick(&collector->outlet);
-	broadcast_tick(&collector->broadcast, &collector->outlet.board, live_boxes_count(collector->watch.boxes), boxes, now_ns);
+	broadcast_tick(&collector->broadcast, &collector->outlet.board, live_boxes_count(collector->watch.boxes), boxes,
+		       now_ns);
 	if (collector->socket) {
 		answers_tick(&collector->answers, collector->socket, now_ns);
 		socket_mute_others(collector->socket);

@@ -82,7 +82,8 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 }
 
 /* A mail_batch. Whoever may publish for one host only must not speak for another. */
-static int on_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns, const char **why)
+static int on_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns,
+		    const char **why)
 {
 	struct job_collector *collector = argument;
 	struct rw_batch header;
@@ -101,8 +102,9 @@ static void on_client(void *argument, struct socket_client *client)
 {
 	struct job_collector *collector = argument;
 	const struct hosts *hosts = &collector->mail.hosts;
-	char *hello = message_hello_all_nodes(collector->identity.job, board_open(&collector->outlet.board), collector->outlet.command,
-					      hosts->count, hosts_count(hosts, HOST_SILENT), hosts_ranks(hosts));
+	char *hello = message_hello_all_nodes(collector->identity.job, board_open(&collector->outlet.board),
+					      collector->outlet.command, hosts->count, hosts_count(hosts, HOST_SILENT),
+					      hosts_ranks(hosts));
 
 	if (hello)
 		socket_send(client, hello);
@@ -178,7 +180,8 @@ static void open_socket(struct job_collector *collector)
 	}
 	collector->outlet.socket = collector->socket;
 	if (err && !collector->options->quiet)
-		foreign_line(stderr, "%s: no socket: %s: \"rankwatch findings\" sees nothing of this collector", who, why);
+		foreign_line(stderr, "%s: no socket: %s: \"rankwatch findings\" sees nothing of this collector", who,
+			     why);
 }
 
 /* A job_half_ask. */
@@ -331,7 +334,8 @@ static int open_all(struct job_collector *collector)
 		return err;
 	collector->outlet.announcer.style.job = collector->identity.job;
 	if (options->on_finding)
-		collector->outlet.command = command_sink_open(&collector->loop, options->on_finding, COMMAND_SINK_LIMIT_MS);
+		collector->outlet.command =
+		    command_sink_open(&collector->loop, options->on_finding, COMMAND_SINK_LIMIT_MS);
 	collector->mail = (struct mail){
 		.who = who,
 		.trouble = stderr,
@@ -386,11 +390,13 @@ static void say_summary(struct job_collector *collector)
 	if (collector->options->quiet)
 		return;
 	foreign_line(stderr,
-		     "%s: job %s: heard %zu hosts with %u ranks, %zu of them silent at the end; %zu critical findings, %zu warnings; "
+		     "%s: job %s: heard %zu hosts with %u ranks, %zu of them silent at the end; %zu critical findings, "
+		     "%zu warnings; "
 		     "%llu of what came was not taken, %llu was lost here",
 		     who, collector->identity.job, mail->hosts.count, hosts_ranks(&mail->hosts),
-		     hosts_count(&mail->hosts, HOST_SILENT), board_count(board, RW_CRITICAL), board_count(board, RW_WARNING),
-		     (unsigned long long)mail->complaints.count, (unsigned long long)state.lost_receiving);
+		     hosts_count(&mail->hosts, HOST_SILENT), board_count(board, RW_CRITICAL),
+		     board_count(board, RW_WARNING), (unsigned long long)mail->complaints.count,
+		     (unsigned long long)state.lost_receiving);
 }
 
 /* Where nobody else tells what was found, we do, however short a time we have listened. */

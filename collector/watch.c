@@ -5,7 +5,14 @@
 
 #include "collector/boxes/lease.h"
 
-enum { BOXES_EVERY = 2 /* ticks */, CALM_EVERY = 4, LEASES_MS = 500, NOTES_MS = 2000, LIVELY_MS = 2000, STILL_MS = 1000 };
+enum {
+	BOXES_EVERY = 2 /* ticks */,
+	CALM_EVERY = 4,
+	LEASES_MS = 500,
+	NOTES_MS = 2000,
+	LIVELY_MS = 2000,
+	STILL_MS = 1000
+};
 
 static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
 {
@@ -110,7 +117,8 @@ int watch_open(struct watch *watch, const struct watch_request *request)
 	};
 	/* The memory of a recorded machine's processes is not recorded. */
 	if (!*request->root && request->loop)
-		watch->python = python_source_open(request->loop, request->analysis, request->ancestor ? request->ancestor : -1);
+		watch->python =
+		    python_source_open(request->loop, request->analysis, request->ancestor ? request->ancestor : -1);
 	int err = host_open(&watch->host, request->analysis, request->root, on_process_ended, watch);
 
 	if (!err)

@@ -4,7 +4,8 @@
 #include "analysis/report/gpu_record.h"
 #include "collector/boxes/own_box.h"
 
-void gpu_note_write(const struct analysis *analysis, analysis_process_id process, const struct box_reader *reader, uint32_t *number)
+void gpu_note_write(const struct analysis *analysis, analysis_process_id process, const struct box_reader *reader,
+		    uint32_t *number)
 {
 	struct rw_gpu_memory record;
 

@@ -61,8 +61,8 @@ static void note_shortage(struct live_boxes *boxes, const char *directory, int e
 	if (boxes->shortage_said)
 		return;
 	boxes->shortage_said = true;
-	foreign_line(stderr, "rankwatch: %s: not every black box can be read now, and is tried again each second: %s", directory,
-		     strerror(-err));
+	foreign_line(stderr, "rankwatch: %s: not every black box can be read now, and is tried again each second: %s",
+		     directory, strerror(-err));
 }
 
 static bool is_ours(const struct live_boxes *boxes, const struct rw_box_header *header)
@@ -92,8 +92,8 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 	box->request->mount(box->request->watcher, box->writer.pid, device, file_system, device_name);
 }
 
-/* 0, or -errno of shortage_is(). Of a process that is not held the records are read all the same: they are its owner's word, and
- * nobody else's secret. */
+/* 0, or -errno of shortage_is(). Of a process that is not held the records are read all the same: they are its owner's
+ * word, and nobody else's secret. */
 static int hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid, const char *directory)
 {
 	char why[WRITER_PROCESS_WHY];
@@ -112,8 +112,8 @@ static void on_process_end(void *argument)
 	box->request->left(box->request->watcher);
 }
 
-static enum box_state put_off(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader, const char *directory,
-			      int err)
+static enum box_state put_off(struct live_boxes *boxes, struct live_box *box, struct box_reader *reader,
+			      const char *directory, int err)
 {
 	note_shortage(boxes, directory, err);
 	writer_process_close(&box->writer);

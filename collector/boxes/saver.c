@@ -88,8 +88,9 @@ static void work(uv_work_t *work)
 
 	struct box_store *store = &errand->saver->store;
 
-	errand->err = *errand->evidence ? box_store_save_evidence(store, errand->directory, errand->evidence, errand->why)
-					: box_store_save(store, &errand->reader, errand->why);
+	errand->err = *errand->evidence
+			  ? box_store_save_evidence(store, errand->directory, errand->evidence, errand->why)
+			  : box_store_save(store, &errand->reader, errand->why);
 }
 
 static void start_first(struct saver *saver);

@@ -40,8 +40,8 @@ static void say_silence(struct watched_directory *directory)
 	directory->silence_said = true;
 }
 
-/* 0: it has answered. The first time the answer is waited for, as nothing else is to be done yet. Its child stays until it answers:
- * nobody can end it before. */
+/* 0: it has answered. The first time the answer is waited for, as nothing else is to be done yet. Its child stays until
+ * it answers: nobody can end it before. */
 static int get_answer(struct watched_directory *directory)
 {
 	int result, err = directory->question.child
@@ -72,7 +72,8 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	struct watched_directory *directory = watch->data;
 
 	(void)name;
-	/* Not where something is written to a box, as we do ourselves: what becomes readable by that is found by the rescan. */
+	/* Not where something is written to a box, as we do ourselves: what becomes readable by that is found by the
+	 * rescan. */
 	*directory->changed |= status < 0 || events & UV_RENAME;
 	if (status < 0) {
 		uv_fs_event_stop(watch);

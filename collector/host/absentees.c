@@ -147,7 +147,8 @@ static int open_plugin_thread(int process)
 		if (*entry->d_name == '.')
 			continue;
 		thread = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (thread >= 0 && (small_file_read(thread, "comm", name, sizeof(name)) <= 0 || strcmp(name, RW_PLUGIN_THREAD "\n") != 0)) {
+		if (thread >= 0 && (small_file_read(thread, "comm", name, sizeof(name)) <= 0 ||
+				    strcmp(name, RW_PLUGIN_THREAD "\n") != 0)) {
 			close(thread);
 			thread = -1;
 		}
@@ -157,8 +158,8 @@ static int open_plugin_thread(int process)
 	return thread;
 }
 
-/* What the program has used. The plugin's thread, which reads /proc for the black box, is not the program: it is taken off, as it was while the
- * process was read. */
+/* What the program has used. The plugin's thread, which reads /proc for the black box, is not the program: it is taken
+ * off, as it was while the process was read. */
 static bool read_program_use(int process, struct use *use)
 {
 	enum { TRIES = 5 };
@@ -169,7 +170,8 @@ static bool read_program_use(int process, struct use *use)
 	if (thread < 0)
 		return read_use(process, use);
 	for (int try = 0; !read && try < TRIES; try++)
-		read = read_use(thread, &before) && read_use(process, use) && read_use(thread, &after) && before.bytes == after.bytes;
+		read = read_use(thread, &before) && read_use(process, use) && read_use(thread, &after) &&
+		       before.bytes == after.bytes;
 	close(thread);
 	if (!read)
 		return false;
@@ -434,7 +436,8 @@ static struct absentees_held *held_of(struct absentees *absentees, int32_t world
 }
 
 /* One that gets on is not spoken of, so that nobody needs to know what its threads do. */
-static void hold(struct absentees *absentees, int32_t world_rank, enum analysis_absence absence, const struct found *found)
+static void hold(struct absentees *absentees, int32_t world_rank, enum analysis_absence absence,
+		 const struct found *found)
 {
 	struct absentees_held *held = absentees->watch ? held_of(absentees, world_rank) : NULL;
 	char why[WRITER_PROCESS_WHY];

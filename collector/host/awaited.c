@@ -80,9 +80,10 @@ static void keep(void *argument, const struct analysis_wait *wait)
 	*(struct analysis_wait *)argument = *wait;
 }
 
-/* The thread that ends the waits. Where that waits for a lock in turn, it is the main thread's work that is waited for. */
-static int look_at_thread(const struct awaited_process *process, struct proc_source *proc, analysis_process_id id, uint64_t now_ns,
-			  struct analysis_wait *seen)
+/* The thread that ends the waits. Where that waits for a lock in turn, it is the main thread's work that is waited for.
+ */
+static int look_at_thread(const struct awaited_process *process, struct proc_source *proc, analysis_process_id id,
+			  uint64_t now_ns, struct analysis_wait *seen)
 {
 	struct analysis_wait main_thread;
 	int err = proc_source_look(proc, id, process->pid, process->tid, now_ns, keep, seen, NULL);
@@ -90,17 +91,19 @@ static int look_at_thread(const struct awaited_process *process, struct proc_sou
 
 	if (err != -ESRCH && !in_lock)
 		return err;
-	int main_err = proc_source_look(proc, id, process->pid, (uint32_t)process->pid, now_ns, keep, &main_thread, NULL);
+	int main_err =
+	    proc_source_look(proc, id, process->pid, (uint32_t)process->pid, now_ns, keep, &main_thread, NULL);
 
 	if (!main_err)
 		*seen = main_thread;
 	return in_lock ? 0 : main_err;
 }
 
-/* 0, -ESRCH: it has ended, or -EPERM: it is not to be looked at. What is read lies between two proofs, so that it is of the
- * process that is proven: its number may be another's at any time. */
-static int look(const struct awaited_process *process, struct proc_source *proc, const char *proc_root, analysis_process_id id,
-		const struct writer_process *rank, uint64_t now_ns, struct analysis_other *other)
+/* 0, -ESRCH: it has ended, or -EPERM: it is not to be looked at. What is read lies between two proofs, so that it is of
+ * the process that is proven: its number may be another's at any time. */
+static int look(const struct awaited_process *process, struct proc_source *proc, const char *proc_root,
+		analysis_process_id id, const struct writer_process *rank, uint64_t now_ns,
+		struct analysis_other *other)
 {
 	struct writer_process proven;
 	struct analysis_wait seen;
@@ -148,7 +151,9 @@ static pid_t find_child(struct awaited *awaited, struct proc_source *proc, const
 	if (waiting->state == 'R')
 		return 0;
 	if (!is_same || now_ns - answer->at_ns >= ANSWER_NS) {
-		*answer = (struct awaited_answer){ .tid = waiting->tid, .system_call = waiting->system_call, .at_ns = now_ns };
+		*answer = (struct awaited_answer){ .tid = waiting->tid,
+						   .system_call = waiting->system_call,
+						   .at_ns = now_ns };
 		snprintf(answer->path, sizeof(answer->path), "%.63s", waiting->path);
 		answer->pid = other_end_find(proc_root, rank, waiting->tid, waiting->system_call, waiting->path);
 	}
@@ -163,14 +168,16 @@ static pid_t find_child(struct awaited *awaited, struct proc_source *proc, const
 }
 
 void awaited_look(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
-		  analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting, uint64_t now_ns)
+		  analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting,
+		  uint64_t now_ns)
 {
 	pid_t child = waiting ? find_child(awaited, proc, proc_root, rank->pid, waiting, now_ns) : 0;
 
 	for (int i = 0; i < AWAITED_MOST; i++) {
 		struct awaited_process *process = &awaited->processes[i];
 		struct analysis_other other = { 0 };
-		int err = process->pid && !process->refused ? look(process, proc, proc_root, id, rank, now_ns, &other) : -EAGAIN;
+		int err = process->pid && !process->refused ? look(process, proc, proc_root, id, rank, now_ns, &other)
+							    : -EAGAIN;
 
 		other.waiting_tid = !err && process->pid == child ? waiting->tid : 0;
 		if (!err)

@@ -25,17 +25,19 @@ enum {
 	SUSPECTS = 16,
 	SAMPLE_MS = 45, /* a little less than the 50 ms between two polls */
 	MEMORY_MS = 1000,
-	UNLIMITED_ROUNDS = 4,   /* of a second each, in which a process that has no memory limit is not asked again */
+	UNLIMITED_ROUNDS = 4, /* of a second each, in which a process that has no memory limit is not asked again */
 	PROOF_MS = 5000,
-	EARLY_MS = 25,          /* while it is calm a poll that comes so much too early is in time: the next is 100 or 200 ms away */
+	EARLY_MS =
+	    25, /* while it is calm a poll that comes so much too early is in time: the next is 100 or 200 ms away */
 	LOSS_MS = 250,
 	CALM_LOSS_MS = 1000,
 	RETRY_MS = 5000,        /* what the kernel would not watch; each time in vain twice as long … */
 	RETRY_MOST_MS = 300000, /* … up to this */
-	MANY_RECORDS = 256,     /* in 100 ms: a twelfth of the kernel's buffer, of which polls that are 200 ms apart find a sixth */
+	MANY_RECORDS =
+	    256, /* in 100 ms: a twelfth of the kernel's buffer, of which polls that are 200 ms apart find a sixth */
 	CHILDREN_AFTER_MS = 1000, /* others have waited for the rank: its child processes are read, … */
 	CHILDREN_MS = 490,        /* … a little less often than twice a second */
-	COST_SHARE = 20,        /* a round of samples may take one part in so many of a CPU */
+	COST_SHARE = 20,          /* a round of samples may take one part in so many of a CPU */
 	WHY = 256,
 	ROOT = 96,
 };
@@ -209,7 +211,8 @@ static int watch_in_kernel(struct host *host, struct process *process)
 {
 	const struct writer_process *writer = process->writer;
 	char why[WHY] = "", unproven[WRITER_PROCESS_WHY];
-	int err = host->kernel ? kernel_source_watch(host->kernel, process->id, writer->pid, writer->pidfd, why) : -ENOSYS;
+	int err =
+	    host->kernel ? kernel_source_watch(host->kernel, process->id, writer->pid, writer->pidfd, why) : -ENOSYS;
 
 	/* Only now: an exec that comes later ends the watching by itself. */
 	int unfit = err ? 0 : writer_process_check(writer, unproven);
@@ -226,7 +229,8 @@ static int watch_in_kernel(struct host *host, struct process *process)
 }
 
 /* It may have lacked memory, or room that others have left. Where the first is refused again the others are left for
- * later: attaching the programs in vain takes milliseconds. A helper that is slow, as while it loads them, is asked as soon again. */
+ * later: attaching the programs in vain takes milliseconds. A helper that is slow, as while it loads them, is asked as
+ * soon again. */
 static void retry(struct host *host, uint64_t now_ns)
 {
 	int err = 0;
@@ -332,7 +336,8 @@ static void set_stopped(struct host *host, struct process *process, uint64_t now
 	analysis_set_life(host->analysis, process->id, stopped ? ANALYSIS_STOPPED : ANALYSIS_ALIVE, -1, now_ns);
 }
 
-/* A rank may have begun others; these are judged by what they do themselves. The collector itself may be a rank's child. */
+/* A rank may have begun others; these are judged by what they do themselves. The collector itself may be a rank's
+ * child. */
 static bool is_left_out(void *argument, pid_t pid)
 {
 	return pid == getpid() || host_watches(argument, pid);
@@ -401,7 +406,8 @@ static uint64_t cost_ns(const struct host *host)
 }
 
 /* NULL: it is none. */
-static const struct analysis_suspect *suspect_of(const struct process *process, const struct analysis_suspect *suspects, size_t count)
+static const struct analysis_suspect *suspect_of(const struct process *process, const struct analysis_suspect *suspects,
+						 size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (suspects[i].process == process->id)
@@ -490,8 +496,8 @@ static void read_losses(struct host *host, struct loss *loss)
 	loss->parts[LOSS_RECURSION] = kernel.missed;
 }
 
-/* What was lost since the last time lies between then and now. To ask for it costs a system call for each program: while it is calm, when
- * hardly anything is lost, less often. */
+/* What was lost since the last time lies between then and now. To ask for it costs a system call for each program:
+ * while it is calm, when hardly anything is lost, less often. */
 static void count_losses(struct host *host, uint64_t now_ns)
 {
 	uint64_t patience_ns = host->calm ? (CALM_LOSS_MS - LOSS_MS) * UINT64_C(1000000) : 0;

@@ -153,10 +153,11 @@ static void say_version(struct python_source *source, const struct process *proc
 	if (source->version_said)
 		return;
 	source->version_said = true;
-	foreign_line(stderr,
-		     "rankwatch: process %d runs Python %u.%u, of which this build does not know where its functions are kept "
-		     "(it knows 3.11 to 3.15 on x86-64): no Python functions are read (said once)",
-		     (int)process->writer->pid, version >> 24, version >> 16 & 0xff);
+	foreign_line(
+	    stderr,
+	    "rankwatch: process %d runs Python %u.%u, of which this build does not know where its functions are kept "
+	    "(it knows 3.11 to 3.15 on x86-64): no Python functions are read (said once)",
+	    (int)process->writer->pid, version >> 24, version >> 16 & 0xff);
 }
 
 /* By its program's name, which is all that can be known of a process whose memory is closed. */
@@ -188,9 +189,10 @@ static void say_refusal(struct python_source *source, const struct process *proc
 	if (scope)
 		snprintf(why, sizeof(why), "kernel.yama.ptrace_scope is %u%s; with 0, or as root, it may be", scope,
 			 scope == 1 ? ", and the \"rankwatch run\" that started this collector did not start it" : "");
-	foreign_line(stderr,
-		     "rankwatch: the Python functions of process %d are not known: its memory may not be read (%s) (said once)",
-		     (int)process->writer->pid, why);
+	foreign_line(
+	    stderr,
+	    "rankwatch: the Python functions of process %d are not known: its memory may not be read (%s) (said once)",
+	    (int)process->writer->pid, why);
 }
 
 /* What does not change is not asked again. */
@@ -210,7 +212,8 @@ static void conclude(struct python_source *source, const struct pass *pass)
 	}
 	if (pass->seen.error == -ENOTSUP)
 		say_version(source, process, pass->seen.view.version);
-	process->left_alone |= pass->seen.error == -ENOTSUP || pass->seen.error == -ENOENT || pass->seen.error == -EXDEV;
+	process->left_alone |=
+	    pass->seen.error == -ENOTSUP || pass->seen.error == -ENOENT || pass->seen.error == -EXDEV;
 	if (!pass->seen.error)
 		tell(source, pass);
 }

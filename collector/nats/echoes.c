@@ -12,21 +12,25 @@ static enum value_sight sight_of(const json_t *finding)
 {
 	enum value_sight sight = value_parts_sight(finding);
 
-	return sight == VALUE_SIGHT_NONE && !value_is(finding, "confidence", "inconclusive") ? VALUE_SIGHT_MAKER : sight;
+	return sight == VALUE_SIGHT_NONE && !value_is(finding, "confidence", "inconclusive") ? VALUE_SIGHT_MAKER
+											     : sight;
 }
 
 /* What harmed nothing explains nothing. */
 static bool explains(const json_t *finding)
 {
-	return value_parts_is_value(finding) && !value_is(finding, "state", "closed") && !value_is(finding, "severity", "notice");
+	return value_parts_is_value(finding) && !value_is(finding, "state", "closed") &&
+	       !value_is(finding, "severity", "notice");
 }
 
 static bool is_of(const struct echo *echo, const struct echo_birth *birth)
 {
-	uint64_t apart_ns = echo->heard_ns > birth->heard_ns ? echo->heard_ns - birth->heard_ns : birth->heard_ns - echo->heard_ns;
+	uint64_t apart_ns =
+	    echo->heard_ns > birth->heard_ns ? echo->heard_ns - birth->heard_ns : birth->heard_ns - echo->heard_ns;
 
-	return strcmp(echo->host, birth->host) != 0 && strcmp(echo->kind, birth->kind) == 0 && apart_ns <= ECHOES_REACH_NS &&
-	       birth->sight > echo->sight && (birth->sight == VALUE_SIGHT_MAKER || strcmp(echo->place, birth->place) == 0);
+	return strcmp(echo->host, birth->host) != 0 && strcmp(echo->kind, birth->kind) == 0 &&
+	       apart_ns <= ECHOES_REACH_NS && birth->sight > echo->sight &&
+	       (birth->sight == VALUE_SIGHT_MAKER || strcmp(echo->place, birth->place) == 0);
 }
 
 /* In the same step, or the next: hosts may count from different ones. */
@@ -182,8 +186,8 @@ static bool is_due(const struct echoes *echoes, const struct echo *echo, uint64_
 
 	for (uint32_t i = 0; !due && i < echoes->count; i++) {
 		const struct echo *other = &echoes->heard[i];
-		due = other->told && !other->left_out && other->sight == echo->sight && strcmp(other->kind, echo->kind) == 0 &&
-		      strcmp(other->place, echo->place) == 0;
+		due = other->told && !other->left_out && other->sight == echo->sight &&
+		      strcmp(other->kind, echo->kind) == 0 && strcmp(other->place, echo->place) == 0;
 	}
 	return due;
 }

@@ -427,8 +427,9 @@ static void *work(void *argument)
 		if (is_ending(link))
 			break;
 		pause_for(link, pause_ms);
-		pause_ms = clock_monotonic_ms() - begin_ms > LASTED_MS + pause_ms && link->state.connections ? PAUSE_MS
-													    : pause_ms * 2;
+		pause_ms = clock_monotonic_ms() - begin_ms > LASTED_MS + pause_ms && link->state.connections
+			       ? PAUSE_MS
+			       : pause_ms * 2;
 		if (pause_ms > PAUSE_MOST_MS)
 			pause_ms = PAUSE_MOST_MS;
 	}

@@ -14,8 +14,8 @@ static void complain(struct mail *mail, const char *what, const char *host, cons
 
 	snprintf(sentence, sizeof(sentence), "%s %s", what, why);
 	if (complaints_add(&mail->complaints, sentence))
-		foreign_line(mail->trouble, "%s: %s%s%s: it is not taken (said once; all are counted)", mail->who, sentence,
-			     *host ? ", from host " : "", host);
+		foreign_line(mail->trouble, "%s: %s%s%s: it is not taken (said once; all are counted)", mail->who,
+			     sentence, *host ? ", from host " : "", host);
 }
 
 static json_t *parse(const struct letter *letter, size_t most)
@@ -142,8 +142,8 @@ static void say_who_is_heard(struct mail *mail)
 	if (!mail->reports || (!names && !settled))
 		return;
 	mail->ranks_said = ranks;
-	foreign_line(mail->reports, "%s: hears %zu host%s with %u ranks%s%s", mail->who, count, count == 1 ? "" : "s", ranks,
-		     names ? ", new: " : "", names ? names : "");
+	foreign_line(mail->reports, "%s: hears %zu host%s with %u ranks%s%s", mail->who, count, count == 1 ? "" : "s",
+		     ranks, names ? ", new: " : "", names ? names : "");
 }
 
 static void say_rolls(struct mail *mail)

@@ -198,7 +198,8 @@ static void close_parts(struct merged *merged, struct merged_told *told, const j
 	forget_told(merged, told);
 }
 
-/* What a host saw stays part of it as long as it is open for another one, unless it has turned out to be nothing of its own. */
+/* What a host saw stays part of it as long as it is open for another one, unless it has turned out to be nothing of its
+ * own. */
 static void end_part(struct merged *merged, struct merged_voice *voice, bool stays)
 {
 	struct merged_told *told = find_told(merged, voice->id);

@@ -14,8 +14,8 @@ static bool is_slow_part(const json_t *finding)
 	const json_t *ranks = json_object_get(finding, "ranks");
 	json_int_t size = json_integer_value(json_object_get(operation, "comm_size"));
 
-	return value_is(finding, "kind", "slowdown") && value_is(finding, "scope", "job") && value_text(operation, "comm") &&
-	       json_is_array(ranks) && (json_int_t)json_array_size(ranks) < size;
+	return value_is(finding, "kind", "slowdown") && value_is(finding, "scope", "job") &&
+	       value_text(operation, "comm") && json_is_array(ranks) && (json_int_t)json_array_size(ranks) < size;
 }
 
 /* FNV-1a of what all parts say. */
@@ -35,7 +35,8 @@ static json_t *id_of(const json_t *finding, const char *text)
 static int make_slow_part(json_t *copy, const json_t *finding)
 {
 	json_object_del(copy, "incident");
-	return json_object_set_new(copy, "id", id_of(finding, value_text(json_object_get(finding, "operation"), "comm"))) ||
+	return json_object_set_new(copy, "id",
+				   id_of(finding, value_text(json_object_get(finding, "operation"), "comm"))) ||
 	       json_object_set_new(copy, "confidence", json_string("inconclusive"));
 }
 

@@ -39,8 +39,8 @@ struct publisher *publisher_open(const struct publisher_request *request)
 	for (int i = 0; i < SUBJECT_TOPICS; i++)
 		subject_write(publisher->subjects[i], (enum subject_topic)i, request->job, request->host);
 	snprintf(name, sizeof(name), "rankwatch %s", publisher->host);
-	publisher->link = link_open(
-	    &(struct link_request){ .url = request->url, .name = name, .subscribe = publisher->subjects[SUBJECT_ASKS], .inbox = ASKED });
+	publisher->link = link_open(&(struct link_request){
+	    .url = request->url, .name = name, .subscribe = publisher->subjects[SUBJECT_ASKS], .inbox = ASKED });
 	if (publisher->link)
 		return publisher;
 	free(publisher);
@@ -85,12 +85,13 @@ char *publisher_life_line(const struct board *board, const struct publisher_life
 			  uint64_t started_ms, uint64_t number, uint64_t lost, bool last)
 {
 	char *escaped = foreign_text(host), *line = NULL;
-	json_t *object = escaped ? json_pack("{s:i, s:s, s:I, s:I, s:i, s:i, s:s, s:o, s:i, s:I, s:b}", "version", 1, "host",
-					     escaped, "started", (json_int_t)started_ms, "number", (json_int_t)number,
-					     "every_ms", (int)PUBLISHER_LIFE_MS, "ranks", (int)life->ranks, "level",
-					     life->level, "open", open_ids(board), "open_count", (int)board_open(board),
-					     "lost", (json_int_t)lost, "last", last)
-				 : NULL;
+	json_t *object = escaped
+			     ? json_pack("{s:i, s:s, s:I, s:I, s:i, s:i, s:s, s:o, s:i, s:I, s:b}", "version", 1,
+					 "host", escaped, "started", (json_int_t)started_ms, "number",
+					 (json_int_t)number, "every_ms", (int)PUBLISHER_LIFE_MS, "ranks",
+					 (int)life->ranks, "level", life->level, "open", open_ids(board), "open_count",
+					 (int)board_open(board), "lost", (json_int_t)lost, "last", last)
+			     : NULL;
 
 	if (object)
 		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -121,7 +122,8 @@ static void repeat_findings(struct publisher *publisher, const struct board *boa
 	}
 }
 
-static void say_life(struct publisher *publisher, const struct board *board, const struct publisher_life *life, bool last)
+static void say_life(struct publisher *publisher, const struct board *board, const struct publisher_life *life,
+		     bool last)
 {
 	struct link_state state;
 
@@ -144,7 +146,8 @@ void publisher_tick(struct publisher *publisher, const struct board *board, cons
 		return;
 	say_news(publisher);
 	link_see(publisher->link, &state);
-	/* Where a reader can be reached again, it may be another one. Signs of life of the past are of no use to anybody. */
+	/* Where a reader can be reached again, it may be another one. Signs of life of the past are of no use to
+	 * anybody. */
 	if (!state.connected)
 		return;
 	if (state.connections != publisher->connections || now_ns >= publisher->next_repeat_ns) {

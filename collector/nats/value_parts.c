@@ -9,13 +9,17 @@
 #include "finding/value.h"
 
 static const char *const sights[] = {
-	[VALUE_SIGHT_RESULT] = "result", [VALUE_SIGHT_UNSCANNED] = "unscanned", [VALUE_SIGHT_INPUT] = "input", [VALUE_SIGHT_MAKER] = "maker",
+	[VALUE_SIGHT_RESULT] = "result",
+	[VALUE_SIGHT_UNSCANNED] = "unscanned",
+	[VALUE_SIGHT_INPUT] = "input",
+	[VALUE_SIGHT_MAKER] = "maker",
 };
 static const char *const severities[] = { "notice", "warning", "critical" };
 
 bool value_parts_is_value(const json_t *finding)
 {
-	return value_is(finding, "kind", "nan") || value_is(finding, "kind", "inf") || value_is(finding, "kind", "overflow");
+	return value_is(finding, "kind", "nan") || value_is(finding, "kind", "inf") ||
+	       value_is(finding, "kind", "overflow");
 }
 
 enum value_sight value_parts_sight(const json_t *finding)
@@ -146,9 +150,8 @@ static void set_missing(json_t *whole, const struct value_part *parts, size_t co
 	size_t k;
 
 	for (size_t i = 0; i < count && i < VALUE_PARTS_HOSTS; i++)
-		json_array_foreach(json_object_get(parts[i].finding, "missing"), k, entry)
-			if (json_is_string(entry))
-				json_array_append_new(list, json_sprintf("host %s: %s", parts[i].host, json_string_value(entry)));
+		json_array_foreach(json_object_get(parts[i].finding, "missing"), k, entry) if (json_is_string(entry))
+		    json_array_append_new(list, json_sprintf("host %s: %s", parts[i].host, json_string_value(entry)));
 	if (count > VALUE_PARTS_HOSTS)
 		json_array_append_new(list, json_sprintf("what %zu more hosts did not see", count - VALUE_PARTS_HOSTS));
 	json_object_set_new(whole, "missing", list);
@@ -160,7 +163,8 @@ static json_t *describe(const struct value_part *part)
 	char list[96];
 	json_t *all = NULL;
 
-	if (add_ranks(&ranks, json_object_get(part->finding, "ranks")) && add_ranks(&ranks, json_object_get(part->finding, "victims")))
+	if (add_ranks(&ranks, json_object_get(part->finding, "ranks")) &&
+	    add_ranks(&ranks, json_object_get(part->finding, "victims")))
 		all = ranks_value(&ranks, NULL);
 	json_t *what = json_sprintf("host %s saw it on ranks %s", part->host, value_ranks(all, list, sizeof(list)));
 	json_decref(all);
@@ -176,8 +180,9 @@ static void add_evidence(json_t *whole, const struct value_part *parts, size_t c
 	for (size_t i = 0; i < count && i < VALUE_PARTS_HOSTS; i++)
 		json_array_append_new(evidence, describe(&parts[i]));
 	if (count > VALUE_PARTS_HOSTS)
-		json_array_append_new(evidence, json_pack("{s:s, s:n, s:o}", "source", "messages", "ms", "what",
-							  json_sprintf("%zu more hosts saw it", count - VALUE_PARTS_HOSTS)));
+		json_array_append_new(evidence,
+				      json_pack("{s:s, s:n, s:o}", "source", "messages", "ms", "what",
+						json_sprintf("%zu more hosts saw it", count - VALUE_PARTS_HOSTS)));
 	json_object_set_new(whole, "evidence", evidence);
 }
 
@@ -188,7 +193,8 @@ static bool set_seen(json_t *whole, const struct value_part *parts, size_t count
 	json_int_t seen = 0, total = json_integer_value(json_object_get(job, "ranks_total"));
 
 	for (size_t i = 0; i < count && seen < INT32_MAX; i++) {
-		json_int_t of_host = json_integer_value(json_object_get(json_object_get(parts[i].finding, "job"), "ranks_seen"));
+		json_int_t of_host =
+		    json_integer_value(json_object_get(json_object_get(parts[i].finding, "job"), "ranks_seen"));
 		seen += of_host > 0 && of_host < INT32_MAX ? of_host : 0;
 	}
 	if (job && seen)
@@ -208,7 +214,8 @@ static void set_comm_name(json_t *whole)
 
 	snprintf(of_host, sizeof(of_host), "a communicator of %lld ranks (", (long long)size);
 	if (name && strncmp(name, of_host, strlen(of_host)) == 0)
-		json_object_set_new(operation, "comm_name", json_sprintf("a communicator of %lld ranks", (long long)size));
+		json_object_set_new(operation, "comm_name",
+				    json_sprintf("a communicator of %lld ranks", (long long)size));
 	if (operation)
 		json_object_set_new(whole, "operation", operation);
 }
@@ -216,7 +223,8 @@ static void set_comm_name(json_t *whole)
 /* As each host says it, with the ranks of all. */
 static void set_text(json_t *whole, bool all_are_seen)
 {
-	const json_t *operation = json_object_get(whole, "operation"), *ranks = json_object_get(whole, "ranks"), *step = json_object_get(operation, "step");
+	const json_t *operation = json_object_get(whole, "operation"), *ranks = json_object_get(whole, "ranks"),
+		     *step = json_object_get(operation, "step");
 	const char *function = value_text(operation, "function"), *comm = value_text(operation, "comm_name");
 	bool from_input = value_parts_sight(whole) == VALUE_SIGHT_INPUT;
 	char list[160], when[40] = "";
@@ -225,10 +233,13 @@ static void set_text(json_t *whole, bool all_are_seen)
 		return;
 	if (json_is_integer(step))
 		snprintf(when, sizeof(when), " in step %lld", (long long)json_integer_value(step));
-	json_object_set_new(whole, "text", json_sprintf("%s %s %s #%lld on %s%s, made by %s %s%s", value_is(whole, "kind", "inf") ? "Inf" : "NaN",
-		from_input ? "first seen in" : "in the result of", function, (long long)json_integer_value(json_object_get(operation, "sequence")), comm,
-		when, json_array_size(ranks) == 1 ? "rank" : "one of ranks", value_ranks(ranks, list, sizeof(list)),
-		all_are_seen ? "" : ", or by a rank that none of these hosts sees"));
+	json_object_set_new(
+	    whole, "text",
+	    json_sprintf("%s %s %s #%lld on %s%s, made by %s %s%s", value_is(whole, "kind", "inf") ? "Inf" : "NaN",
+			 from_input ? "first seen in" : "in the result of", function,
+			 (long long)json_integer_value(json_object_get(operation, "sequence")), comm, when,
+			 json_array_size(ranks) == 1 ? "rank" : "one of ranks", value_ranks(ranks, list, sizeof(list)),
+			 all_are_seen ? "" : ", or by a rank that none of these hosts sees"));
 }
 
 json_t *value_parts_join(const struct value_part *parts, size_t count)

@@ -131,7 +131,8 @@ static json_t *findings_so_far_json(const struct board *board)
 		size_t count = board_count_kind(board, (enum rw_kind)kind);
 
 		if (count)
-			json_object_set_new(counts, finding_kind_name((enum rw_kind)kind), json_integer((json_int_t)count));
+			json_object_set_new(counts, finding_kind_name((enum rw_kind)kind),
+					    json_integer((json_int_t)count));
 	}
 	return counts;
 }
@@ -144,15 +145,17 @@ static json_t *hosts_json(const struct hosts *hosts, const struct snapshot_sourc
 	for (size_t i = 0; i < hosts->count; i++) {
 		const struct heard_host *host = &hosts->hosts[i];
 
-		json_array_append_new(rows, json_pack("{s:o, s:s, s:o, s:o, s:I}", "host", snapshot_text(host->name), "state",
-						      states[host->state], "heard_unix_ms", snapshot_unix_ms(source, host->heard_ns),
-						      "level", snapshot_text(host->level), "ranks", (json_int_t)host->ranks));
+		json_array_append_new(rows, json_pack("{s:o, s:s, s:o, s:o, s:I}", "host", snapshot_text(host->name),
+						      "state", states[host->state], "heard_unix_ms",
+						      snapshot_unix_ms(source, host->heard_ns), "level",
+						      snapshot_text(host->level), "ranks", (json_int_t)host->ranks));
 	}
 	return rows;
 }
 
 /* What is known beside the analysis; snapshot: NULL without memory. */
-static void add_own(const struct answers *answers, const struct snapshot_source *source, unsigned topics, json_t *snapshot)
+static void add_own(const struct answers *answers, const struct snapshot_source *source, unsigned topics,
+		    json_t *snapshot)
 {
 	json_t *body = json_object_get(snapshot, "snapshot");
 

@@ -62,7 +62,8 @@ void broadcast_open(struct broadcast *broadcast, const struct broadcast_request 
 	if (!request->url)
 		return;
 	if (!link_is_possible()) {
-		fputs("rankwatch collect: this rankwatch was built without NATS (libnats): nothing is published\n", stderr);
+		fputs("rankwatch collect: this rankwatch was built without NATS (libnats): nothing is published\n",
+		      stderr);
 		return;
 	}
 	broadcast->publisher = publisher_open(&publisher);
@@ -93,14 +94,16 @@ static void read_asks(struct broadcast *broadcast, uint64_t now_ns)
 
 		if (broadcast->half && node_half_ask(broadcast->half, letter->bytes, letter->length, now_ns, &why) &&
 		    !broadcast->complained && !broadcast->quiet) {
-			foreign_line(stderr, "rankwatch collect: NATS: a question that came is not taken: %s (said once)", why);
+			foreign_line(stderr,
+				     "rankwatch collect: NATS: a question that came is not taken: %s (said once)", why);
 			broadcast->complained = true;
 		}
 		free(letter);
 	}
 }
 
-void broadcast_tick(struct broadcast *broadcast, const struct board *board, unsigned ranks, bool judged, uint64_t now_ns)
+void broadcast_tick(struct broadcast *broadcast, const struct board *board, unsigned ranks, bool judged,
+		    uint64_t now_ns)
 {
 	struct sight sight;
 

@@ -197,7 +197,8 @@ void command_sink_put(struct command_sink *sink, const char *line)
 	queued = sink->pending <= COMMAND_SINK_QUEUE ? malloc(sizeof(*queued) + length + 1) : NULL;
 	if (!queued) {
 		if (!sink->drop_said)
-			fputs("rankwatch: the command of --on-finding is slower than findings come: some are left out (said once)\n",
+			fputs("rankwatch: the command of --on-finding is slower than findings come: some are left out "
+			      "(said once)\n",
 			      stderr);
 		sink->drop_said = true;
 		return;
@@ -239,7 +240,8 @@ void command_sink_finish(struct command_sink *sink, uint64_t timeout_ms)
 	if (!sink->pending)
 		return;
 	kill_command(sink);
-	fprintf(stderr, "rankwatch: the command of --on-finding was not run to its end for %u findings: no time\n", sink->pending);
+	fprintf(stderr, "rankwatch: the command of --on-finding was not run to its end for %u findings: no time\n",
+		sink->pending);
 }
 
 void command_sink_close(struct command_sink *sink)

@@ -83,7 +83,8 @@ void socket_send(struct socket_client *client, const char *line)
 		return;
 	size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe);
 
-	/* One long line, as a snapshot is, is no sign of a client that does not read, nor is what comes while it is read. */
+	/* One long line, as a snapshot is, is no sign of a client that does not read, nor is what comes while it is
+	 * read. */
 	if (!queued)
 		client->first = length;
 	else if (queued + length > MOST_QUEUED + client->first) {
@@ -284,8 +285,9 @@ static int listen_at(struct socket_sink *sink, const struct address *address)
 		err = -errno;
 	} else {
 		bool taken = answers(address->shared);
-		err = taken && !strcmp(address->shared, address->own) ? -EADDRINUSE
-								     : bind_at(sink, taken ? address->own : address->shared);
+		err = taken && !strcmp(address->shared, address->own)
+			  ? -EADDRINUSE
+			  : bind_at(sink, taken ? address->own : address->shared);
 		if (!err)
 			err = uv_listen((uv_stream_t *)&sink->pipe, 16, on_connection);
 	}

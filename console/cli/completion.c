@@ -195,8 +195,8 @@ static void print_fish_option(void *argument, const struct argp_option *option)
 {
 	const struct fish *fish = argument;
 
-	fprintf(fish->out, "complete -c rankwatch -n '__fish_seen_subcommand_from %s' -l %s%s%s -d '", fish->command, option->name,
-		option->arg ? " -r" : "", option->arg ? fish_actions[words_of(option->arg)] : "");
+	fprintf(fish->out, "complete -c rankwatch -n '__fish_seen_subcommand_from %s' -l %s%s%s -d '", fish->command,
+		option->name, option->arg ? " -r" : "", option->arg ? fish_actions[words_of(option->arg)] : "");
 	put_fish(fish->out, option->doc);
 	fputs("'\n", fish->out);
 }

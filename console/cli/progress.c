@@ -30,7 +30,8 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t all)
 	progress->last_ns = now_ns;
 	progress->shown = true;
 	/* The cursor goes back to the left: what else is said meanwhile is written over the line. */
-	fprintf(stderr, "\r%s: %u %%\033[K\r", progress->what, all && done < all ? (unsigned)((double)done / (double)all * 100) : 100);
+	fprintf(stderr, "\r%s: %u %%\033[K\r", progress->what,
+		all && done < all ? (unsigned)((double)done / (double)all * 100) : 100);
 }
 
 void progress_end(struct progress *progress)

@@ -73,7 +73,8 @@ static void hear(struct asked *asked, struct pollfd *waits, size_t count, uint64
 	for (uint64_t now = clock_monotonic_ms(); open && now < end_ms; now = clock_monotonic_ms()) {
 		open = 0;
 		for (size_t i = 0; i < count; i++) {
-			waits[i] = (struct pollfd){ .fd = is_answered(&asked[i]) ? -1 : asked[i].client.fd, .events = POLLIN };
+			waits[i] =
+			    (struct pollfd){ .fd = is_answered(&asked[i]) ? -1 : asked[i].client.fd, .events = POLLIN };
 			open += waits[i].fd >= 0;
 		}
 		if (!open || poll(waits, count, (int)(end_ms - now)) <= 0)

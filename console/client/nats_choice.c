@@ -48,7 +48,8 @@ const char *nats_choice_complaint(const struct nats_choice *choice)
 
 static const struct argp_option options[] = {
 	{ "nats", KEY_NATS, "URL", 0,
-	  "The NATS server through which the collectors of a job's nodes are heard; otherwise RANKWATCH_NATS, which no other "
+	  "The NATS server through which the collectors of a job's nodes are heard; otherwise RANKWATCH_NATS, which no "
+	  "other "
 	  "user can read; \"\": none",
 	  0 },
 	{ 0 },

@@ -63,7 +63,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 				   argument);
 		return 0;
 	case KEY_ON_FINDING:
-		choice->on_finding = option_hide(argument); /* commands hold secrets: the address of a web hook is one */
+		choice->on_finding =
+		    option_hide(argument); /* commands hold secrets: the address of a web hook is one */
 		return 0;
 	case KEY_ON_FINDING_FD:
 		choice->on_finding = read_command(argument);

@@ -88,9 +88,10 @@ static void remove_box(struct clean *clean, const struct box_entry *entry)
 		clean->removed++;
 		clean->bytes += bytes;
 		if (clean->options->json)
-			json_line_print(json_pack("{s:o, s:o, s:I, s:b}", "path", box_json_text(entry->path, strlen(entry->path)), "job",
-						  box_json_text(header->job, sizeof(header->job)), "bytes", (json_int_t)bytes, "removed",
-						  !clean->options->dry_run));
+			json_line_print(json_pack("{s:o, s:o, s:I, s:b}", "path",
+						  box_json_text(entry->path, strlen(entry->path)), "job",
+						  box_json_text(header->job, sizeof(header->job)), "bytes",
+						  (json_int_t)bytes, "removed", !clean->options->dry_run));
 		else
 			foreign_line(stdout, "%s", entry->path);
 	}
@@ -158,7 +159,8 @@ static const struct argp clean_argp = {
 	    "Removes the black boxes of runs that have ended, and prints their names. Without a name: all of this user "
 	    "in shared memory on this machine, where each box can take up to 34 MiB. A run with a process that still "
 	    "lives is left alone whole.\v"
-	    "Files that are no black boxes are never touched, but for what a collector kept beside the last of them.\n\n"
+	    "Files that are no black boxes are never touched, but for what a collector kept beside the last of "
+	    "them.\n\n"
 	    "Examples:\n"
 	    "  rankwatch clean --dry-run\n"
 	    "  rankwatch clean --older-than 7d /shared/boxes\n",

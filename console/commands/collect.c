@@ -102,8 +102,11 @@ static int run(const struct command *command, int argc, char **argv)
 	const char *complaint = nats_choice_complaint(&options.nats);
 
 	if (complaint)
-		fprintf(stderr, "rankwatch collect: " NATS_CHOICE_VARIABLE " is not nats://[USER:PASSWORD@]HOST[:PORT]: %s: nothing is "
-				"published\n", complaint);
+		fprintf(stderr,
+			"rankwatch collect: " NATS_CHOICE_VARIABLE
+			" is not nats://[USER:PASSWORD@]HOST[:PORT]: %s: nothing is "
+			"published\n",
+			complaint);
 	if (options.all_nodes)
 		return collect_all_nodes(&options);
 	options.collector.nats = options.nats.url;
@@ -118,11 +121,13 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct argp_option collect_options[] = {
 	{ "all-nodes", KEY_ALL_NODES, NULL, 0,
-	  "Watch no rank here, but hear the collectors of all nodes of the job, through NATS, and judge them together", 0 },
+	  "Watch no rank here, but hear the collectors of all nodes of the job, through NATS, and judge them together",
+	  0 },
 	{ "dir", 'd', "DIRECTORY", 0, "Look for black boxes here too; without --job those of any job in it are taken",
 	  0 },
 	{ "host", KEY_HOST, "NAME", 0,
-	  "What this host is called, otherwise as SLURMD_NODENAME, NODE_NAME or the machine says; each name has a collector of its own",
+	  "What this host is called, otherwise as SLURMD_NODENAME, NODE_NAME or the machine says; each name has a "
+	  "collector of its own",
 	  0 },
 	{ "job", 'j', "NAME", 0, "The job to watch; otherwise as the environment names it, else \"local\"", 0 },
 	{ "json", 'J', NULL, 0, "Findings as JSON lines on standard output instead of text on standard error", 0 },
@@ -131,13 +136,16 @@ static const struct argp_option collect_options[] = {
 	  "Asks there for what only an ancestor of the job may read of its processes", 0 },
 	{ "quiet", 'q', NULL, 0, "Print neither findings nor the level nor a summary", 0 },
 	{ "until-idle", KEY_UNTIL_IDLE, NULL, 0,
-	  "End when neither a process of the job nor a client has been there for 3 s; with --all-nodes when the collectors of all nodes "
+	  "End when neither a process of the job nor a client has been there for 3 s; with --all-nodes when the "
+	  "collectors of all nodes "
 	  "that were heard have ended",
 	  0 },
 	{ 0 },
 };
 
-static const struct argp_child collect_children[] = { { .argp = &sink_choice_argp }, { .argp = &nats_choice_argp }, { 0 } };
+static const struct argp_child collect_children[] = { { .argp = &sink_choice_argp },
+						      { .argp = &nats_choice_argp },
+						      { 0 } };
 
 static const struct argp collect_argp = {
 	.options = collect_options,

@@ -170,14 +170,16 @@ static int run(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-static const struct argp_option copy_to_options[] = { { "json", 'J', NULL, 0, "One JSON object a line: path", 0 }, { 0 } };
+static const struct argp_option copy_to_options[] = { { "json", 'J', NULL, 0, "One JSON object a line: path", 0 },
+						      { 0 } };
 
 static const struct argp copy_to_argp = {
 	.options = copy_to_options,
 	.parser = parse,
 	.args_doc = "DIRECTORY",
 	.doc = "Copies this command and its plugin to DIRECTORY/" RANKWATCH_BINDIR " and DIRECTORY/" RANKWATCH_LIBDIR
-	       ", and prints the files it wrote. They work from there: an init container copies them into a volume of the pod, and "
+	       ", and prints the files it wrote. They work from there: an init container copies them into a volume of "
+	       "the pod, and "
 	       "the image of the job stays as it is.\v"
 	       "A file gets its name when it is whole, and the command comes last.\n\n"
 	       "Examples:\n"

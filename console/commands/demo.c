@@ -99,8 +99,9 @@ static void print_start(const struct scenario *scenario)
 	paragraph_print(stderr, text, 0, 2, width);
 	print_settings(scenario, width);
 	if (sets(scenario->environment, "RANKWATCH_SCAN=all", 18))
-		paragraph_print(stderr, "  every buffer is scanned: on CPUs the default budget would leave most of them out", 0, 2,
-				width);
+		paragraph_print(stderr,
+				"  every buffer is scanned: on CPUs the default budget would leave most of them out", 0,
+				2, width);
 }
 
 /* "  named     straggler, io, in rank 0: right", in green or red where there is colour. */
@@ -155,7 +156,8 @@ static int run_scenario(const struct options *options, struct demo_run *demo)
 		return 128 + demo->signal;
 	}
 	if (status == SKIPPED) {
-		fputs("rankwatch demo: skipped: this machine cannot make the fault, for the reason above; \"rankwatch demo "
+		fputs("rankwatch demo: skipped: this machine cannot make the fault, for the reason above; \"rankwatch "
+		      "demo "
 		      "lock\" runs anywhere\n",
 		      stderr);
 		return SKIPPED;
@@ -191,7 +193,9 @@ static int run(const struct command *command, int argc, char **argv)
 		foreign_line(stderr, "  kept      %s, and the black boxes: rankwatch report --job %s", demo.findings,
 			     demo.job);
 	else if (!error && status != SKIPPED)
-		fprintf(stderr, "  removed   the black boxes that are named above; \"rankwatch demo %s --keep\" keeps them for report, trace and top\n",
+		fprintf(stderr,
+			"  removed   the black boxes that are named above; \"rankwatch demo %s --keep\" keeps them for "
+			"report, trace and top\n",
 			options.scenario->name);
 	demo_run_close(&demo, options.keep);
 	return status;

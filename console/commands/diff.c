@@ -40,7 +40,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static void print(const struct options *options, const struct comparison *comparison, const struct side sides[TIMES_SIDES])
+static void print(const struct options *options, const struct comparison *comparison,
+		  const struct side sides[TIMES_SIDES])
 {
 	const struct comparison_style style = { .colour = terminal_has_colour(STDOUT_FILENO),
 						.width = terminal_break_width(STDOUT_FILENO),
@@ -103,17 +104,21 @@ static const struct argp diff_argp = {
 	.options = diff_options,
 	.parser = parse,
 	.args_doc = "A B",
-	.doc = "Compares two runs of a program by their black boxes, rank by rank and call by call: the first call whose "
-	       "function, count, type, root or reduction differs; the first NaN or Inf that one of them has alone; from where "
-	       "on the largest values differ by more than 5 %; the first bits that differ; and which kinds of operation take "
-	       "longer in one of them than chance explains. A and B are directories or files; of a directory with several "
-	       "runs the newest is taken.\v"
-	       "Exit status: 0 no difference, 1 differences, 2 trouble, as with diff(1). A run that is longer than the other is no "
-	       "difference.\n\n"
-	       "Examples:\n"
-	       "  rankwatch run --save before -- torchrun train.py; rankwatch run --save after -- torchrun train.py\n"
-	       "  rankwatch diff before after\n"
-	       "  rankwatch diff --deterministic --json good bad | jq '.bits[0]'\n",
+	.doc =
+	    "Compares two runs of a program by their black boxes, rank by rank and call by call: the first call whose "
+	    "function, count, type, root or reduction differs; the first NaN or Inf that one of them has alone; from "
+	    "where "
+	    "on the largest values differ by more than 5 %; the first bits that differ; and which kinds of operation "
+	    "take "
+	    "longer in one of them than chance explains. A and B are directories or files; of a directory with several "
+	    "runs the newest is taken.\v"
+	    "Exit status: 0 no difference, 1 differences, 2 trouble, as with diff(1). A run that is longer than the "
+	    "other is no "
+	    "difference.\n\n"
+	    "Examples:\n"
+	    "  rankwatch run --save before -- torchrun train.py; rankwatch run --save after -- torchrun train.py\n"
+	    "  rankwatch diff before after\n"
+	    "  rankwatch diff --deterministic --json good bad | jq '.bits[0]'\n",
 };
 
 const struct command diff_command = {

@@ -35,7 +35,8 @@ static uint64_t duration(const char *text, const char *name, uint64_t most_ms, s
 	uint64_t ms = watchdog_duration_ms(text, 1000);
 
 	if (!ms || ms > most_ms)
-		argp_error(state, "%s: \"%s\" is no time between 1ms and %" PRIu64 "s (50ms, 20s, 5m)", name, text, most_ms / 1000);
+		argp_error(state, "%s: \"%s\" is no time between 1ms and %" PRIu64 "s (50ms, 20s, 5m)", name, text,
+			   most_ms / 1000);
 	return ms;
 }
 
@@ -102,10 +103,13 @@ static bool is_agreed(const struct options *options)
 	char answer[8] = "";
 
 	fprintf(stderr,
-		"rankwatch drill: rank %ld of this job will sleep %" PRIu64 " ms before an NCCL call, at most every %" PRIu64
-		" ms, for %.3g s,\n  beginning %.3g s after its first call. Every rank that waits for it is slower for that time; nothing of it "
+		"rankwatch drill: rank %ld of this job will sleep %" PRIu64
+		" ms before an NCCL call, at most every %" PRIu64
+		" ms, for %.3g s,\n  beginning %.3g s after its first call. Every rank that waits for it is slower for "
+		"that time; nothing of it "
 		"stays.\n",
-		options->rank, options->delay_ms, options->every_ms, (double)options->for_ms / 1e3, (double)options->after_ms / 1e3);
+		options->rank, options->delay_ms, options->every_ms, (double)options->for_ms / 1e3,
+		(double)options->after_ms / 1e3);
 	if (options->yes)
 		return true;
 	if (!isatty(STDIN_FILENO)) {
@@ -121,8 +125,8 @@ static const char shell[] = "LD_PRELOAD=\"$1${LD_PRELOAD:+:$LD_PRELOAD}\"; expor
 
 static char **run_arguments(const struct options *options, struct install *install, char *findings)
 {
-	char *head[] = { install->program, (char *)"run", (char *)"--findings", findings, (char *)"--", (char *)"/bin/sh", (char *)"-c",
-			 (char *)shell, (char *)"sh", install->drill };
+	char *head[] = { install->program,  (char *)"run", (char *)"--findings", findings,     (char *)"--",
+			 (char *)"/bin/sh", (char *)"-c",  (char *)shell,        (char *)"sh", install->drill };
 	size_t fixed = sizeof(head) / sizeof(head[0]), count = 0;
 
 	while (options->command[count])
@@ -148,7 +152,8 @@ static void pass_on(int number)
 static int run_job(const struct options *options, struct install *install, char *findings)
 {
 	char **arguments = run_arguments(options, install, findings);
-	struct sigaction passing = { .sa_handler = pass_on, .sa_flags = SA_RESTART }, ignored = { .sa_handler = SIG_IGN }, before;
+	struct sigaction passing = { .sa_handler = pass_on, .sa_flags = SA_RESTART },
+			 ignored = { .sa_handler = SIG_IGN }, before;
 	int status = 0, err;
 	pid_t pid;
 
@@ -212,8 +217,9 @@ static int drill_in(const struct options *options, struct install *install, cons
 
 	snprintf(log, sizeof(log), "%s/log", directory);
 	snprintf(findings, sizeof(findings), "%s/findings", directory);
-	if (asprintf(&plan, "%ld %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", options->rank, options->delay_ms * 1000000,
-		     options->every_ms * 1000000, options->after_ms * 1000000, options->for_ms * 1000000, log) < 0)
+	if (asprintf(&plan, "%ld %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", options->rank,
+		     options->delay_ms * 1000000, options->every_ms * 1000000, options->after_ms * 1000000,
+		     options->for_ms * 1000000, log) < 0)
 		return COMMAND_FAILED;
 	setenv(DRILL_VARIABLE, plan, 1);
 	free(plan);
@@ -241,7 +247,9 @@ static int run(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	}
 	if (strpbrk(install.drill, " :\t\n")) {
-		foreign_line(stderr, "rankwatch drill: %s: its path has a space or a colon, which LD_PRELOAD takes for an end", install.drill);
+		foreign_line(stderr,
+			     "rankwatch drill: %s: its path has a space or a colon, which LD_PRELOAD takes for an end",
+			     install.drill);
 		return COMMAND_FAILED;
 	}
 	if (!is_agreed(&options))
@@ -259,7 +267,8 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option drill_options[] = {
 	{ "after", KEY_AFTER, "TIME", 0, "Begin so long after the rank's first NCCL call (10s)", 0 },
 	{ "delay", KEY_DELAY, "TIME", 0, "How long each delay is, at most 5s: 50ms", 0 },
-	{ "every", KEY_EVERY, "TIME", 0, "At most one delay in this time (10 times the delay); best is about a step", 0 },
+	{ "every", KEY_EVERY, "TIME", 0, "At most one delay in this time (10 times the delay); best is about a step",
+	  0 },
 	{ "for", KEY_FOR, "TIME", 0, "How long it goes on, at most 10m: 20s", 0 },
 	{ "json", 'J', NULL, 0, "The verdict as one JSON object on standard output", 0 },
 	{ "rank", KEY_RANK, "N", 0, "The rank to delay", 0 },
@@ -271,14 +280,18 @@ static const struct argp drill_argp = {
 	.options = drill_options,
 	.parser = parse,
 	.args_doc = "--rank N --delay TIME --for TIME -- COMMAND [ARGUMENT...]",
-	.doc = "A fire drill: runs COMMAND as `rankwatch run` does, makes one rank late on purpose, and says whether that rank, and no "
-	       "other, was named. A library of its own, preloaded for this run alone, sleeps before NCCL calls of that rank; it asks "
+	.doc = "A fire drill: runs COMMAND as `rankwatch run` does, makes one rank late on purpose, and says whether "
+	       "that rank, and no "
+	       "other, was named. A library of its own, preloaded for this run alone, sleeps before NCCL calls of that "
+	       "rank; it asks "
 	       "first, is bounded in length, and ends by itself while the job goes on.\v"
-	       "Exit status: 0 the rank was named and no other, 1 failed, 2 misuse, 4 not named, or another one was. The job's own status is "
+	       "Exit status: 0 the rank was named and no other, 1 failed, 2 misuse, 4 not named, or another one was. "
+	       "The job's own status is "
 	       "said.\n\n"
 	       "Examples:\n"
 	       "  rankwatch drill --rank 3 --delay 200ms --for 60s -- torchrun --nproc-per-node 8 train.py\n"
-	       "  rankwatch drill --yes --json --rank 0 --delay 50ms --every 400ms --for 20s -- ./train | jq .named_after_ms\n",
+	       "  rankwatch drill --yes --json --rank 0 --delay 50ms --every 400ms --for 20s -- ./train | jq "
+	       ".named_after_ms\n",
 };
 
 const struct command drill_command = {

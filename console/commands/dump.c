@@ -164,8 +164,9 @@ static void dump_operation(struct dump *dump, const struct rw_operation *operati
 	const struct rw_communicator *communicator = communicator_of(dump, operation);
 	if (dump->format == INSPECTOR && rw_is_step_mark(operation->known))
 		return;
-	json_t *record = dump->format == INSPECTOR ? inspector_line(&dump->inspector, operation, communicator, dump->left_out)
-						   : box_json_operation(operation, communicator);
+	json_t *record = dump->format == INSPECTOR
+			     ? inspector_line(&dump->inspector, operation, communicator, dump->left_out)
+			     : box_json_operation(operation, communicator);
 
 	if (dump->format == INSPECTOR) {
 		if (record)
@@ -234,7 +235,8 @@ static void say_left_out(uint64_t count, const char *why)
 static void say_inspector_left_out(const struct inspector_left_out *left_out)
 {
 	say_left_out(left_out->untimed, "operations of which nobody saw how long they were on the GPU");
-	say_left_out(left_out->sizeless, "operations of communicators of which NCCL did not tell the size and the nodes");
+	say_left_out(left_out->sizeless,
+		     "operations of communicators of which NCCL did not tell the size and the nodes");
 	say_left_out(left_out->strange, "operations that Inspector has no name for, or of which too little is known");
 }
 
@@ -246,7 +248,8 @@ static int write_flight_recorder(const struct options *options, const struct box
 
 	if (!count)
 		return COMMAND_FAILED;
-	if (flight_recorder_write(options->flight_recorder, options->json ? PLAIN_JSON : PLAIN_PICKLE, boxes, first, count, "rankwatch dump", &progress, &result))
+	if (flight_recorder_write(options->flight_recorder, options->json ? PLAIN_JSON : PLAIN_PICKLE, boxes, first,
+				  count, "rankwatch dump", &progress, &result))
 		return COMMAND_FAILED;
 	foreign_line(stderr,
 		     "rankwatch dump: %s: %zu rank%s, %" PRIu64 " operations (%" PRIu64
@@ -254,8 +257,10 @@ static int write_flight_recorder(const struct options *options, const struct box
 		     options->flight_recorder, result.ranks, result.ranks == 1 ? "" : "s", result.entries,
 		     result.unfinished, options->json ? "" : ", for torchfrtrace");
 	if (result.empty && !options->json)
-		fprintf(stderr, "rankwatch dump: %zu rank%s without an operation there: torchfrtrace may end at such a dump (\"list index out of range\")\n", result.empty,
-			result.empty == 1 ? " is" : "s are");
+		fprintf(stderr,
+			"rankwatch dump: %zu rank%s without an operation there: torchfrtrace may end at such a dump "
+			"(\"list index out of range\")\n",
+			result.empty, result.empty == 1 ? " is" : "s are");
 	say_left_out(result.strangers, "operations of communicators of which not every rank left a black box");
 	say_left_out(result.forgotten, "operations that are older than what another rank's black box holds");
 	say_left_out(result.nameless, "black boxes whose rank is not known");
@@ -301,14 +306,17 @@ static const struct argp_option dump_options[] = {
 	{ "comms", KEY_COMMS, NULL, 0, "The communicators, with the GPU's progress words", 0 },
 	{ "flight-recorder", KEY_FLIGHT_RECORDER, "DIR", 0,
 	  "Write the operations to DIR/rank_0, DIR/rank_1 and so on as PyTorch's Flight Recorder does, for "
-	  "torchfrtrace, instead of printing; with --json the same to DIR/rank_0.json and so on, for programs that are not Python",
+	  "torchfrtrace, instead of printing; with --json the same to DIR/rank_0.json and so on, for programs that are "
+	  "not Python",
 	  0 },
 	{ "format", KEY_FORMAT, "csv|inspector|json", 0,
-	  "The operations as one table with a line of names on top, or as NCCL's Inspector plugin writes them, instead of our own "
+	  "The operations as one table with a line of names on top, or as NCCL's Inspector plugin writes them, instead "
+	  "of our own "
 	  "JSON lines",
 	  0 },
 	{ "header", KEY_HEADER, NULL, 0, "The header: process, job, versions, counters, environment", 0 },
-	{ "json", 'J', NULL, 0, "Our own JSON lines: the default, --format json; with --flight-recorder, what that writes as JSON", 0 },
+	{ "json", 'J', NULL, 0,
+	  "Our own JSON lines: the default, --format json; with --flight-recorder, what that writes as JSON", 0 },
 	{ "operations", KEY_OPERATIONS, NULL, 0, "The operations; the default when no other part is asked for", 0 },
 	{ "samples", KEY_SAMPLES, NULL, 0, "The process's own samples of its threads", 0 },
 	{ 0 },

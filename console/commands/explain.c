@@ -45,8 +45,10 @@ static void print_job(FILE *out, const json_t *job, bool live)
 
 	fprintf(out, "%-*s", LABEL, "job");
 	foreign_put(out, id ? id : "?"); /* a line of its own would pass for one of ours */
-	fprintf(out, ", %.0f rank%s", value_number(job, "processes", 0), value_number(job, "processes", 0) == 1 ? "" : "s");
-	step_text_print(out, (uint64_t)value_number(job, "steps", 0), value_number(job, "first_step_ms", -1), value_number(job, "step_ms", -1));
+	fprintf(out, ", %.0f rank%s", value_number(job, "processes", 0),
+		value_number(job, "processes", 0) == 1 ? "" : "s");
+	step_text_print(out, (uint64_t)value_number(job, "steps", 0), value_number(job, "first_step_ms", -1),
+			value_number(job, "step_ms", -1));
 	fputs(live ? "; from its collector\n" : "; from its black boxes\n", out);
 }
 
@@ -81,8 +83,9 @@ static int print_text(const json_t *snapshot, const json_t *scan, bool live)
 static int print_json(const json_t *snapshot, json_t *scan, bool live)
 {
 	json_t *told = json_deep_copy(json_object_get(snapshot, "explanation"));
-	json_t *body = json_pack("{s:O?, s:s, s:o, s:o}", "job", json_object_get(json_object_get(snapshot, "job"), "id"), "source",
-				 live ? "collector" : "boxes", "scan", scan, "explanation", told);
+	json_t *body =
+	    json_pack("{s:O?, s:s, s:o, s:o}", "job", json_object_get(json_object_get(snapshot, "job"), "id"), "source",
+		      live ? "collector" : "boxes", "scan", scan, "explanation", told);
 	int err = body ? json_dumpf(body, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) : -1;
 
 	json_decref(body);
@@ -138,10 +141,12 @@ static int explain_answer(const struct options *options, const struct collector_
 	const char *job = value_text(answer->hello, "job");
 
 	if (json_object_get(answer->snapshot, "explanation"))
-		return print(options, answer->snapshot, scan_of_job(job ? job : "", value_text(answer->hello, "directory")), true);
+		return print(options, answer->snapshot,
+			     scan_of_job(job ? job : "", value_text(answer->hello, "directory")), true);
 	foreign_line(stderr, "rankwatch explain: the collector of %s %s", job ? job : "a job",
-		     json_is_true(json_object_get(answer->hello, "silent")) ? "does not answer: it may be stopped"
-									     : "does not tell: it is of another version, or has too much to do");
+		     json_is_true(json_object_get(answer->hello, "silent"))
+			 ? "does not answer: it may be stopped"
+			 : "does not tell: it is of another version, or has too much to do");
 	return COMMAND_FAILED;
 }
 
@@ -165,8 +170,8 @@ static int explain_living(const struct options *options)
 }
 
 /* Each group of machines with one clock, and what it shows of its own ranks. */
-static int explain_machine(const struct options *options, const struct replay *replay, const struct replay_machine *machine,
-			   const json_t *scan)
+static int explain_machine(const struct options *options, const struct replay *replay,
+			   const struct replay_machine *machine, const json_t *scan)
 {
 	json_t *message = snapshot_json(&(struct snapshot_source){ .analysis = machine->analysis,
 								   .job = replay_header(&replay->processes[0])->job,
@@ -179,7 +184,8 @@ static int explain_machine(const struct options *options, const struct replay *r
 	if (name && !options->json)
 		printf("%son %s, judged apart:\n", machine == replay->machines ? "" : "\n", name);
 	if (name)
-		json_object_set_new(json_object_get(json_object_get(message, "snapshot"), "explanation"), "machine", json_string(name));
+		json_object_set_new(json_object_get(json_object_get(message, "snapshot"), "explanation"), "machine",
+				    json_string(name));
 	if (message)
 		status = print(options, json_object_get(message, "snapshot"), json_incref((json_t *)scan), false);
 	else
@@ -195,7 +201,8 @@ static int explain_run(const struct options *options, struct boxes *boxes)
 	struct progress progress = { 0 };
 	size_t first, count = box_runs_entries(boxes, 0, &first);
 	json_t *scan = scan_share_json(&boxes->entries[first], count);
-	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL, &progress), status = err ? COMMAND_FAILED : COMMAND_DONE;
+	int err = replay_open(&replay, &boxes->entries[first], count, NULL, NULL, &progress),
+	    status = err ? COMMAND_FAILED : COMMAND_DONE;
 
 	if (err)
 		fprintf(stderr, "rankwatch explain: %s\n", strerror(-err));
@@ -215,7 +222,9 @@ static int explain_boxes(const struct options *options, const char *command)
 	choice.all = true; /* it says itself that there are more */
 	if (box_choice_open(&choice, command, &boxes) == 0) {
 		if (boxes.run_count > 1)
-			fprintf(stderr, "%s: this is the newest of %zu runs there; --job NAME, or a file, chooses another\n", command, boxes.run_count);
+			fprintf(stderr,
+				"%s: this is the newest of %zu runs there; --job NAME, or a file, chooses another\n",
+				command, boxes.run_count);
 		status = explain_run(options, &boxes);
 	}
 	if (status == COMMAND_DONE && boxes.refused)
@@ -246,11 +255,15 @@ static const struct argp explain_argp = {
 	.options = explain_options,
 	.parser = parse,
 	.children = explain_children,
-	.doc = "Says of a job what looks like a failure and is none, or is one: which ranks of a pipeline log its loss (the others log -1.0 or none), "
-	       "whether the GPUs' memory has warmed up or goes on growing, how long it took to start up, which steps take longer than the others and "
-	       "whether a rank was late in them, and how many of its buffers were scanned for NaN and Inf. Without a name: the jobs whose collectors "
+	.doc = "Says of a job what looks like a failure and is none, or is one: which ranks of a pipeline log its loss "
+	       "(the others log -1.0 or none), "
+	       "whether the GPUs' memory has warmed up or goes on growing, how long it took to start up, which steps "
+	       "take longer than the others and "
+	       "whether a rank was late in them, and how many of its buffers were scanned for NaN and Inf. Without a "
+	       "name: the jobs whose collectors "
 	       "run; else the newest run of this user on this machine, from its black boxes.\v"
-	       "Of each it says only what this job has shown, and otherwise that it is not known. The GPUs' memory stands in the black boxes where a "
+	       "Of each it says only what this job has shown, and otherwise that it is not known. The GPUs' memory "
+	       "stands in the black boxes where a "
 	       "collector of the same user noted it there.\n\n"
 	       "Examples:\n"
 	       "  rankwatch explain\n"

@@ -90,8 +90,10 @@ static void greet(struct listener *listener, const json_t *hello)
 	listener->job = strdup(job);
 	listener->announcer.style.job = listener->job;
 	if (json_is_true(json_object_get(hello, "all_nodes")))
-		foreign_line(stderr, "rankwatch findings: job %s, all nodes: %lld hosts with %lld ranks are heard, %lld of these hosts are silent now", job,
-			     (long long)json_integer_value(json_object_get(hello, "hosts")),
+		foreign_line(stderr,
+			     "rankwatch findings: job %s, all nodes: %lld hosts with %lld ranks are heard, %lld of "
+			     "these hosts are silent now",
+			     job, (long long)json_integer_value(json_object_get(hello, "hosts")),
 			     (long long)json_integer_value(json_object_get(hello, "ranks")),
 			     (long long)json_integer_value(json_object_get(hello, "silent")));
 	else
@@ -206,8 +208,8 @@ static int run(const struct command *command, int argc, char **argv)
 						 .job = listener.options.job ? listener.options.job : "" };
 	if (listener.options.follow && !listener.options.json)
 		listener.announcer = (struct announcer){ .text = stdout, .style = listener.style };
-	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ALL_NODES_FIRST, on_message,
-				    &listener);
+	err = collector_client_open(&listener.client, listener.options.job, COLLECTOR_CLIENT_ALL_NODES_FIRST,
+				    on_message, &listener);
 	if (!err) {
 		listener.peer = collector_client_peer(&listener.client);
 		err = listen_to_collector(&listener);
@@ -237,12 +239,13 @@ static const struct argp_option findings_options[] = {
 static const struct argp findings_argp = {
 	.options = findings_options,
 	.parser = parse,
-	.doc = "Prints the findings that are open now, as the running collector of this user has them: that of all nodes "
-	       "(\"rankwatch collect --all-nodes\"), if one runs here, else that of this node.\v"
-	       "Findings of severity notice are left out.\n\n"
-	       "Examples:\n"
-	       "  rankwatch findings --follow\n"
-	       "  rankwatch findings --json | jq .text\n",
+	.doc =
+	    "Prints the findings that are open now, as the running collector of this user has them: that of all nodes "
+	    "(\"rankwatch collect --all-nodes\"), if one runs here, else that of this node.\v"
+	    "Findings of severity notice are left out.\n\n"
+	    "Examples:\n"
+	    "  rankwatch findings --follow\n"
+	    "  rankwatch findings --json | jq .text\n",
 };
 
 const struct command findings_command = {

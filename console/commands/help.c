@@ -87,7 +87,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (options.shell)
 		return COMMAND_DONE;
 	if (options.man && options.page && !options.topic) {
-		fprintf(stderr, "rankwatch help: a kind of finding has no manual page: rankwatch help %s\n", options.page->kind);
+		fprintf(stderr, "rankwatch help: a kind of finding has no manual page: rankwatch help %s\n",
+			options.page->kind);
 		return COMMAND_MISUSE;
 	}
 	if (options.man)
@@ -111,9 +112,11 @@ static const struct argp help_argp = {
 	.options = help_options,
 	.parser = parse,
 	.args_doc = "[COMMAND|KIND]",
-	.doc = "Shows what a command does, its options and an example; or what a kind of finding means, what to do first and "
+	.doc = "Shows what a command does, its options and an example; or what a kind of finding means, what to do "
+	       "first and "
 	       "how it is decided. Without a name, the list of commands.\v"
-	       "Kinds of findings: straggler, hang, gone, desync, slowdown, nan, inf, overflow, saturation, corruption, drift, "
+	       "Kinds of findings: straggler, hang, gone, desync, slowdown, nan, inf, overflow, saturation, "
+	       "corruption, drift, "
 	       "memory, gpu, version, blind. Manual pages and completions are installed with the program.\n\n"
 	       "Examples:\n"
 	       "  rankwatch help run\n"

@@ -41,9 +41,9 @@ static void print_entry(const struct ledger_entry *entry, enum ledger_sort sort,
 	bool odd = stands_out(entry);
 
 	snprintf(chance, sizeof(chance), entry->chance >= 0.0995 ? "%.0f %%" : "%.2g %%", entry->chance * 100);
-	printf("%s%c %-40s %5u %6u %9.1f %6u %5u %4u   %-9s%s", odd && colour ? "\033[1;33m" : "", odd ? '*' : ' ', name ? name : "?", entry->jobs,
-	       entry->named_in, entry->expected, entry->named[LEDGER_LATE], entry->named[LEDGER_LAST], entry->named[LEDGER_BAD], chance,
-	       odd && colour ? "\033[0m" : "");
+	printf("%s%c %-40s %5u %6u %9.1f %6u %5u %4u   %-9s%s", odd && colour ? "\033[1;33m" : "", odd ? '*' : ' ',
+	       name ? name : "?", entry->jobs, entry->named_in, entry->expected, entry->named[LEDGER_LATE],
+	       entry->named[LEDGER_LAST], entry->named[LEDGER_BAD], chance, odd && colour ? "\033[0m" : "");
 	if (sort == LEDGER_GPU)
 		printf(" %s", host ? host : "?");
 	putchar('\n');
@@ -60,8 +60,8 @@ static void print_sort(const struct ledger *ledger, enum ledger_sort sort)
 		shown += ledger->entries[sort][i].named_in > 0;
 	if (!shown)
 		return;
-	printf("\n  %-40s %5s %6s %9s %6s %5s %4s   %s\n", sort == LEDGER_HOST ? "HOST" : "GPU", "JOBS", "NAMED", "EXPECTED", "late", "last", "bad",
-	       "BY CHANCE");
+	printf("\n  %-40s %5s %6s %9s %6s %5s %4s   %s\n", sort == LEDGER_HOST ? "HOST" : "GPU", "JOBS", "NAMED",
+	       "EXPECTED", "late", "last", "bad", "BY CHANCE");
 	for (size_t i = 0; i < count; i++)
 		if (ledger->entries[sort][i].named_in)
 			print_entry(&ledger->entries[sort][i], sort, colour);
@@ -89,8 +89,10 @@ static void print_drains(const struct ledger *ledger)
 		if (!any)
 			puts("\nto drain with Slurm:");
 		any = true;
-		printf("  scontrol update NodeName=%s State=DRAIN Reason=\"rankwatch: named in %u of %u jobs (late %u, last %u, bad %u)\"\n", entry->name,
-		       entry->named_in, entry->jobs, entry->named[LEDGER_LATE], entry->named[LEDGER_LAST], entry->named[LEDGER_BAD]);
+		printf("  scontrol update NodeName=%s State=DRAIN Reason=\"rankwatch: named in %u of %u jobs (late %u, "
+		       "last %u, bad %u)\"\n",
+		       entry->name, entry->named_in, entry->jobs, entry->named[LEDGER_LATE], entry->named[LEDGER_LAST],
+		       entry->named[LEDGER_BAD]);
 	}
 }
 
@@ -99,9 +101,11 @@ static void print_text(const struct ledger *ledger)
 	size_t named = 0, odd = 0;
 	char share[JOB_SHARE_TEXT];
 
-	printf("%u job%s, %zu host%s, %zu GPU%s\n", ledger->jobs, ledger->jobs == 1 ? "" : "s", ledger->counts[LEDGER_HOST],
-	       ledger->counts[LEDGER_HOST] == 1 ? "" : "s", ledger->counts[LEDGER_GPU], ledger->counts[LEDGER_GPU] == 1 ? "" : "s");
-	printf("%s, from their black boxes (level " JOB_SHARE_LEVEL ")\n", job_share_text(share, ledger->ranks, ledger->ranks_total));
+	printf("%u job%s, %zu host%s, %zu GPU%s\n", ledger->jobs, ledger->jobs == 1 ? "" : "s",
+	       ledger->counts[LEDGER_HOST], ledger->counts[LEDGER_HOST] == 1 ? "" : "s", ledger->counts[LEDGER_GPU],
+	       ledger->counts[LEDGER_GPU] == 1 ? "" : "s");
+	printf("%s, from their black boxes (level " JOB_SHARE_LEVEL ")\n",
+	       job_share_text(share, ledger->ranks, ledger->ranks_total));
 	for (int sort = 0; sort < LEDGER_SORTS; sort++)
 		for (size_t i = 0; i < ledger->counts[sort]; i++) {
 			named += ledger->entries[sort][i].named_in > 0;
@@ -123,10 +127,12 @@ static json_t *entries_json(const struct ledger *ledger, enum ledger_sort sort)
 		const struct ledger_entry *entry = &ledger->entries[sort][i];
 		char *name = foreign_text(entry->name), *host = foreign_text(entry->host);
 
-		json_array_append_new(list, json_pack("{s:s?, s:s?, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:b}", "name", name, "host", host, "jobs",
-						      (int)entry->jobs, "named", (int)entry->named_in, "late", (int)entry->named[LEDGER_LATE],
-						      "last", (int)entry->named[LEDGER_LAST], "bad", (int)entry->named[LEDGER_BAD], "expected",
-						      entry->expected, "chance", entry->chance, "stands_out", stands_out(entry)));
+		json_array_append_new(list, json_pack("{s:s?, s:s?, s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:b}", "name",
+						      name, "host", host, "jobs", (int)entry->jobs, "named",
+						      (int)entry->named_in, "late", (int)entry->named[LEDGER_LATE],
+						      "last", (int)entry->named[LEDGER_LAST], "bad",
+						      (int)entry->named[LEDGER_BAD], "expected", entry->expected,
+						      "chance", entry->chance, "stands_out", stands_out(entry)));
 		free(name);
 		free(host);
 	}
@@ -135,9 +141,10 @@ static json_t *entries_json(const struct ledger *ledger, enum ledger_sort sort)
 
 static void print_json(const struct ledger *ledger)
 {
-	json_t *value = json_pack("{s:i, s:I, s:o, s:s, s:o, s:o}", "jobs", (int)ledger->jobs, "ranks", (json_int_t)ledger->ranks, "ranks_total",
-				  ledger->ranks_total > 0 ? json_integer(ledger->ranks_total) : json_null(), "level", JOB_SHARE_LEVEL, "hosts", entries_json(ledger, LEDGER_HOST), "gpus",
-				  entries_json(ledger, LEDGER_GPU));
+	json_t *value = json_pack(
+	    "{s:i, s:I, s:o, s:s, s:o, s:o}", "jobs", (int)ledger->jobs, "ranks", (json_int_t)ledger->ranks,
+	    "ranks_total", ledger->ranks_total > 0 ? json_integer(ledger->ranks_total) : json_null(), "level",
+	    JOB_SHARE_LEVEL, "hosts", entries_json(ledger, LEDGER_HOST), "gpus", entries_json(ledger, LEDGER_GPU));
 
 	if (value && json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) == 0)
 		putchar('\n');
@@ -160,7 +167,8 @@ static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool 
 		if (!broken)
 			continue;
 		*cut = true;
-		foreign_line(stderr, "rankwatch hosts: %s: could not be read to its end: %s", replay.processes[i].path, strerror(-broken));
+		foreign_line(stderr, "rankwatch hosts: %s: could not be read to its end: %s", replay.processes[i].path,
+			     strerror(-broken));
 	}
 	replay_close(&replay);
 	return err;
@@ -211,8 +219,10 @@ static const struct argp hosts_argp = {
 	.options = hosts_options,
 	.parser = parse,
 	.children = hosts_children,
-	.doc = "A ledger across jobs: which host and which GPU was late, last or brought bad values in how many of the jobs in which it took "
-	       "part, and how likely that is if each job had named its hosts by lot. Reads the black boxes of every run that it is pointed at; "
+	.doc = "A ledger across jobs: which host and which GPU was late, last or brought bad values in how many of the "
+	       "jobs in which it took "
+	       "part, and how likely that is if each job had named its hosts by lot. Reads the black boxes of every "
+	       "run that it is pointed at; "
 	       "those who stand out come with a line for Slurm to drain them. Nothing is drained by itself.\v"
 	       "Without a name: all runs of this user on this machine. The more jobs, the more it can tell.\n\n"
 	       "Examples:\n"

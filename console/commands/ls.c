@@ -212,7 +212,8 @@ static void print_heard(const json_t *hello)
 {
 	json_int_t silent = json_integer_value(json_object_get(hello, "silent"));
 
-	printf("hears %" JSON_INTEGER_FORMAT " hosts with %" JSON_INTEGER_FORMAT " ranks", json_integer_value(json_object_get(hello, "hosts")),
+	printf("hears %" JSON_INTEGER_FORMAT " hosts with %" JSON_INTEGER_FORMAT " ranks",
+	       json_integer_value(json_object_get(hello, "hosts")),
 	       json_integer_value(json_object_get(hello, "ranks")));
 	if (silent)
 		printf(", %" JSON_INTEGER_FORMAT " of these hosts silent", silent);
@@ -242,7 +243,8 @@ static size_t print_all_of_all_nodes(const struct collectors *collectors, const 
 
 	for (size_t i = 0; i < collectors->count; i++) {
 		const json_t *hello = collectors->answers[i].hello;
-		bool of_job = !options->choice.job || (json_object_get(hello, "job") && message_hello_is_of(hello, options->choice.job));
+		bool of_job = !options->choice.job ||
+			      (json_object_get(hello, "job") && message_hello_is_of(hello, options->choice.job));
 
 		if (options->choice.path_count || !of_job)
 			continue;
@@ -350,7 +352,8 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option ls_options[] = {
-	{ "json", 'J', NULL, 0, "One JSON object a line: a run, or a collector that watches none yet or hears all nodes", 0 },
+	{ "json", 'J', NULL, 0,
+	  "One JSON object a line: a run, or a collector that watches none yet or hears all nodes", 0 },
 	{ 0 },
 };
 

@@ -108,9 +108,13 @@ static const struct argp_option metrics_options[] = {
 	  " if left out. Anybody who can reach it reads the names of jobs and hosts",
 	  0 },
 	{ "all-nodes", KEY_ALL_NODES, NULL, 0,
-	  "what `rankwatch collect --all-nodes` on this machine knows of whole jobs, instead of what the collectors of this node know", 0 },
+	  "what `rankwatch collect --all-nodes` on this machine knows of whole jobs, instead of what the collectors of "
+	  "this node know",
+	  0 },
 	{ "communicators", KEY_COMMUNICATORS, NULL, 0,
-	  "also how many operations each rank has called in each communicator: a series for each, as many as ranks have communicators", 0 },
+	  "also how many operations each rank has called in each communicator: a series for each, as many as ranks "
+	  "have communicators",
+	  0 },
 	{ "once", KEY_ONCE, NULL, 0,
 	  "print the metrics and end, for the textfile collector of Prometheus's node exporter", 0 },
 	{ 0 },

@@ -88,7 +88,9 @@ static size_t print_findings(struct report *report)
 		.list = report->replay->findings,
 		.notices = report->options->notices,
 		.json = report->options->json,
-		.style = { .colour = terminal_has_colour(STDOUT_FILENO), .whole = true, .width = terminal_break_width(STDOUT_FILENO) },
+		.style = { .colour = terminal_has_colour(STDOUT_FILENO),
+			   .whole = true,
+			   .width = terminal_break_width(STDOUT_FILENO) },
 	};
 
 	report->worst = report_findings_worst(report->replay->findings, report->worst);
@@ -137,8 +139,8 @@ static void print_time(const struct replay *replay, const struct replay_machine 
 	analysis_tell_account(machine->analysis, &account);
 	seen_live_correct(replay, &account);
 	json_t *explanation = explanation_json(machine->analysis);
-	json_t *line = json_pack("{s:o, s:O?, s:o}", "time", account_json(&account), "loss", json_object_get(explanation, "loss"),
-				 "explanation", explanation);
+	json_t *line = json_pack("{s:o, s:O?, s:o}", "time", account_json(&account), "loss",
+				 json_object_get(explanation, "loss"), "explanation", explanation);
 	char *name = replay->machine_count > 1 ? replay_machine_name(replay, machine) : NULL;
 
 	if (name)
@@ -169,7 +171,8 @@ static const char *no_finding(const struct report *report)
 {
 	if (report->again && !report->earlier)
 		return "no finding in this start; the earlier ones follow below";
-	return inits_any(report->replay) ? "no finding, but ranks were waiting for others in the call that makes a communicator: see the last lines"
+	return inits_any(report->replay) ? "no finding, but ranks were waiting for others in the call that makes a "
+					   "communicator: see the last lines"
 					 : "no finding";
 }
 
@@ -351,10 +354,12 @@ static const struct argp report_argp = {
 	.parser = parse,
 	.children = report_children,
 	.doc =
-	    "Says what became of a job, from its black boxes, what a collector kept beside them, and Xids in this machine's kernel log: what was found, "
+	    "Says what became of a job, from its black boxes, what a collector kept beside them, and Xids in this "
+	    "machine's kernel log: what was found, "
 	    "which operations were in flight at "
 	    "the end, who had joined them and who had not, and what the missing ranks' threads did. Needs no collector "
-	    "and works after everything was killed. Without a name: the newest run of this user on this machine. Of a job that was started "
+	    "and works after everything was killed. Without a name: the newest run of this user on this machine. Of a "
+	    "job that was started "
 	    "again the findings of its earlier starts follow, each judged by itself.\v"
 	    "For several machines copy the boxes (*.rwbox, *.rwbox.gz) into one directory.\n\n"
 	    "Examples:\n"

@@ -134,8 +134,10 @@ static void check_publishing(struct run *run, const json_t *hello)
 	if (!run->options.nats.url || run->publishing_said || json_is_true(json_object_get(hello, "publishes")))
 		return;
 	run->publishing_said = true;
-	fprintf(stderr, "rankwatch run: the collector of this job does not publish: it could not, or another launcher started it "
-			"without --nats\n");
+	fprintf(
+	    stderr,
+	    "rankwatch run: the collector of this job does not publish: it could not, or another launcher started it "
+	    "without --nats\n");
 }
 
 static const char *from_environment(void *argument, const char *name)
@@ -222,7 +224,9 @@ static void say_muted(struct run *run)
 	if (run->muted_said || run->options.quiet || !isatty(STDERR_FILENO))
 		return;
 	run->muted_said = true;
-	foreign_line(stderr, "rankwatch: findings of job %s are printed where its first launcher on this node runs; here: rankwatch findings --follow",
+	foreign_line(stderr,
+		     "rankwatch: findings of job %s are printed where its first launcher on this node runs; here: "
+		     "rankwatch findings --follow",
 		     run->environment.job);
 }
 
@@ -257,8 +261,8 @@ static json_int_t ranks_seen(const json_t *message)
 	return json_integer_value(json_object_get(json_object_get(message, "summary"), "ranks_seen"));
 }
 
-/* The summary of a collector that has ended is not the last one: it was started anew, or this is another. It is kept, but one of a collector that saw no
- * rank does not replace an earlier one. */
+/* The summary of a collector that has ended is not the last one: it was started anew, or this is another. It is kept,
+ * but one of a collector that saw no rank does not replace an earlier one. */
 static void on_hello(struct run *run, const json_t *hello)
 {
 	if (run->summary && (!run->earlier || ranks_seen(run->summary))) {
@@ -371,16 +375,19 @@ static bool is_last(const struct run *run)
 /* After a job that was shorter than a turn of the collector nobody else is left to say how it was watched. */
 static void take_leave(struct run *run)
 {
-	uint64_t now_ns = clock_monotonic_ns(), hello_ns = now_ns + HELLO_MS * UINT64_C(1000000), deadline_ns = now_ns + SUMMARY_MS * UINT64_C(1000000);
+	uint64_t now_ns = clock_monotonic_ns(), hello_ns = now_ns + HELLO_MS * UINT64_C(1000000),
+		 deadline_ns = now_ns + SUMMARY_MS * UINT64_C(1000000);
 
-	/* A job can be shorter than the pause in which the shared path is left alone because another job's collector had it, and ours has it by now; and
-	 * on a busy machine a collector that takes connections can be slow to say its first word. */
+	/* A job can be shorter than the pause in which the shared path is left alone because another job's collector
+	 * had it, and ours has it by now; and on a busy machine a collector that takes connections can be slow to say
+	 * its first word. */
 	supervisor_seek(&run->supervisor, now_ns);
 	while (!run->supervisor.joined && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < hello_ns)
 		turn(run);
 	if (!run->supervisor.joined)
 		return;
-	/* Where a scheduler that cancels the job has ended the collector, too, this fails. Its summary is read all the same: it may have come already. */
+	/* Where a scheduler that cancels the job has ended the collector, too, this fails. Its summary is read all the
+	 * same: it may have come already. */
 	collector_client_send(&run->supervisor.client, "{\"leave\":\"run\"}");
 	while (!run->summary && run->supervisor.client.fd >= 0 && clock_monotonic_ns() < deadline_ns)
 		turn(run);
@@ -400,12 +407,14 @@ static void await_collector(struct run *run)
 		turn(run);
 }
 
-/* Who ends a job may end its collector first. One that is started then may find no rank any more, but the first one has told what there was to see. */
+/* Who ends a job may end its collector first. One that is started then may find no rank any more, but the first one has
+ * told what there was to see. */
 static void recall_earlier(struct run *run)
 {
 	uint64_t asked_ns = run->job.asked_to_end_ns;
 
-	if (!asked_ns || !run->earlier || run->earlier_ns + SUMMARY_MS * UINT64_C(1000000) < asked_ns || ranks_seen(run->summary))
+	if (!asked_ns || !run->earlier || run->earlier_ns + SUMMARY_MS * UINT64_C(1000000) < asked_ns ||
+	    ranks_seen(run->summary))
 		return;
 	json_decref(run->summary);
 	run->summary = run->earlier;
@@ -524,7 +533,8 @@ static void judge_boxes(struct run *run)
 	json_decref(findings);
 }
 
-/* After the last words: who ends us meanwhile has had them. The collector had saved all boxes before its summary came. */
+/* After the last words: who ends us meanwhile has had them. The collector had saved all boxes before its summary came.
+ */
 static void write_page(struct run *run)
 {
 	const json_t *summary = json_object_get(run->summary, "summary");
@@ -575,8 +585,8 @@ static void watch(struct run *run)
 	written_free(&run->written);
 	tidy(run, &tidied);
 	if (!run->options.quiet && was_started) {
-		farewell_print(stderr, run->environment.job, run->began_ns, run->summary, &tidied, run->options.sinks.keep_bytes,
-			       worst, absence(run));
+		farewell_print(stderr, run->environment.job, run->began_ns, run->summary, &tidied,
+			       run->options.sinks.keep_bytes, worst, absence(run));
 		say_others_at_the_end(run, &tidied, worst != NULL);
 	}
 	if (worst && was_started)
@@ -636,11 +646,17 @@ static void check_nats(const struct run *run)
 	const char *complaint = nats_choice_complaint(&run->options.nats);
 
 	if (complaint)
-		fprintf(stderr, "rankwatch run: " NATS_CHOICE_VARIABLE " is not nats://[USER:PASSWORD@]HOST[:PORT]: %s: nothing is "
-				"published\n", complaint);
+		fprintf(stderr,
+			"rankwatch run: " NATS_CHOICE_VARIABLE
+			" is not nats://[USER:PASSWORD@]HOST[:PORT]: %s: nothing is "
+			"published\n",
+			complaint);
 	if (run->options.nats.url && run->environment.names_job && !run->options.job)
-		foreign_line(stderr, "rankwatch run: no other node knows the name of this job, %s: --job or RANKWATCH_JOB gives it "
-				     "one by which all of its nodes are heard together", run->environment.job);
+		foreign_line(
+		    stderr,
+		    "rankwatch run: no other node knows the name of this job, %s: --job or RANKWATCH_JOB gives it "
+		    "one by which all of its nodes are heard together",
+		    run->environment.job);
 }
 
 static int run_job(struct run *run)

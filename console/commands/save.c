@@ -56,8 +56,8 @@ static void print_path(const struct options *options, const struct box_store *st
 	snprintf(path, sizeof(path), "%s/%s", store->path, store->name);
 	if (options->json)
 		json_line_print(json_pack("{s:o, s:o, s:o}", "path", box_json_text(path, sizeof(path)), "job",
-					  box_json_text(entry->reader.header.job, sizeof(entry->reader.header.job)), "of",
-					  box_json_text(entry->path, strlen(entry->path))));
+					  box_json_text(entry->reader.header.job, sizeof(entry->reader.header.job)),
+					  "of", box_json_text(entry->path, strlen(entry->path))));
 	else
 		foreign_line(stdout, "%s", path);
 }
@@ -186,7 +186,8 @@ static const struct argp save_argp = {
 	.options = save_options,
 	.parser = parse,
 	.children = save_children,
-	.doc = "Copies black boxes out of shared memory, compressed, with what was seen live of their job, and prints the files it wrote. The job may go on "
+	.doc = "Copies black boxes out of shared memory, compressed, with what was seen live of their job, and prints "
+	       "the files it wrote. The job may go on "
 	       "meanwhile. Without a name: the newest run of this user on this machine.\v"
 	       "\"rankwatch run --save DIRECTORY\" does it by itself whenever a process ends. Reports and dumps read "
 	       "saved "

@@ -16,7 +16,15 @@
 #include "identity/decimal.h"
 
 enum { KEY_FIRST = 0x100, KEY_JOBS, KEY_RANKS, KEY_FAULT, KEY_SHAPE };
-enum { JOBS = 300, RANKS = 32, RANKS_LEAST = 8, RANKS_MOST = 1024, JOBS_MOST = 1000000, SEED_MOST = 1000000000, UNWANTED_MOST = 100000 };
+enum {
+	JOBS = 300,
+	RANKS = 32,
+	RANKS_LEAST = 8,
+	RANKS_MOST = 1024,
+	JOBS_MOST = 1000000,
+	SEED_MOST = 1000000000,
+	UNWANTED_MOST = 100000
+};
 
 struct options {
 	unsigned first, jobs, ranks;
@@ -34,7 +42,8 @@ static unsigned number(struct argp_state *state, const char *what, const char *t
 	const char *rest = decimal_whole(text, most, &value);
 
 	if (!rest || *rest || value < least)
-		argp_error(state, "%s: \"%s\" is no number from %lu to %lu", what, text, (unsigned long)least, (unsigned long)most);
+		argp_error(state, "%s: \"%s\" is no number from %lu to %lu", what, text, (unsigned long)least,
+			   (unsigned long)most);
 	return (unsigned)value;
 }
 
@@ -133,7 +142,8 @@ static void write_again(const struct options *options, char *again, size_t room)
 
 static bool is_wanted(const struct options *options, const struct suite_draw *draw)
 {
-	return (options->fault < 0 || (int)draw->fault == options->fault) && (options->shape < 0 || (int)draw->shape == options->shape);
+	return (options->fault < 0 || (int)draw->fault == options->fault) &&
+	       (options->shape < 0 || (int)draw->shape == options->shape);
 }
 
 /* told: each finding goes there, too. 0 or -ENOMEM. */
@@ -153,8 +163,8 @@ static int play(const struct options *options, struct suite_tally *tally, const 
 	return 0;
 }
 
-/* Not every fault can be in jobs of every shape and size: it does not search for ever. Returns 0, -ENOMEM, or -ENOENT: fewer jobs than
- * wanted were found, and that has been said. */
+/* Not every fault can be in jobs of every shape and size: it does not search for ever. Returns 0, -ENOMEM, or -ENOENT:
+ * fewer jobs than wanted were found, and that has been said. */
 static int play_drawn(const struct options *options, struct suite_tally *tally)
 {
 	struct progress progress = { .silent = options->json && isatty(STDOUT_FILENO) };
@@ -162,7 +172,8 @@ static int play_drawn(const struct options *options, struct suite_tally *tally)
 	int err = 0;
 
 	progress_begin(&progress, "playing", options->jobs, "job");
-	for (unsigned seed = options->first; tally->count < options->jobs && unwanted < UNWANTED_MOST && !ended_by && !err; seed++) {
+	for (unsigned seed = options->first;
+	     tally->count < options->jobs && unwanted < UNWANTED_MOST && !ended_by && !err; seed++) {
 		struct suite_draw draw = suite_draw(seed, (int)options->ranks);
 		if (!is_wanted(options, &draw)) {
 			unwanted++;
@@ -175,7 +186,8 @@ static int play_drawn(const struct options *options, struct suite_tally *tally)
 	progress_end(&progress);
 	if (unwanted == UNWANTED_MOST)
 		fprintf(stderr, "rankwatch suite: no such job is among the %d numbers up to %u\n", UNWANTED_MOST,
-			tally->count ? tally->jobs[tally->count - 1].draw.seed + UNWANTED_MOST : options->first + UNWANTED_MOST - 1);
+			tally->count ? tally->jobs[tally->count - 1].draw.seed + UNWANTED_MOST
+				     : options->first + UNWANTED_MOST - 1);
 	return unwanted == UNWANTED_MOST ? -ENOENT : err;
 }
 
@@ -211,7 +223,8 @@ static int run(const struct command *command, int argc, char **argv)
 	int err = options.seeds ? play_seeds(&options, &tally) : play_drawn(&options, &tally);
 	write_again(&options, again, sizeof(again));
 	if (ended_by)
-		fprintf(stderr, "rankwatch suite: ended by signal %d after %zu job%s\n", (int)ended_by, tally.count, tally.count == 1 ? "" : "s");
+		fprintf(stderr, "rankwatch suite: ended by signal %d after %zu job%s\n", (int)ended_by, tally.count,
+			tally.count == 1 ? "" : "s");
 	if (err && err != -ENOENT)
 		fprintf(stderr, "rankwatch suite: %s\n", strerror(-err));
 	else if (options.json)
@@ -224,12 +237,15 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option suite_options[] = {
-	{ "first", KEY_FIRST, "SEED", 0, "The number of the first job (default 0): the same number is the same job on every machine", 0 },
+	{ "first", KEY_FIRST, "SEED", 0,
+	  "The number of the first job (default 0): the same number is the same job on every machine", 0 },
 	{ "jobs", KEY_JOBS, "N", 0, "How many jobs are played (default 300)", 0 },
 	{ "ranks", KEY_RANKS, "N", 0, "Jobs of at most so many ranks, 8 to 1024 (default 32)", 0 },
-	{ "fault", KEY_FAULT, "NAME", 0, "Jobs with this fault only, as the table names it; \"healthy\": without one", 0 },
+	{ "fault", KEY_FAULT, "NAME", 0, "Jobs with this fault only, as the table names it; \"healthy\": without one",
+	  0 },
 	{ "shape", KEY_SHAPE, "NAME", 0, "Jobs of this shape only: FSDP, DDP, HSDP, TP or pipeline", 0 },
-	{ "json", 'J', NULL, 0, "A JSON object for each job as it is played, and one with the sums: docs/testing.md", 0 },
+	{ "json", 'J', NULL, 0, "A JSON object for each job as it is played, and one with the sums: docs/testing.md",
+	  0 },
 	{ 0 },
 };
 
@@ -237,10 +253,13 @@ static const struct argp suite_argp = {
 	.options = suite_options,
 	.parser = parse,
 	.args_doc = "[SEED...]",
-	.doc = "Measures how often this rankwatch is right: plays generated jobs, two of three with a fault, through the analysis as a collector would "
-	       "see them, holds what is reported against what is wrong with them, and prints how often that was right. Starts no process, "
+	.doc = "Measures how often this rankwatch is right: plays generated jobs, two of three with a fault, through "
+	       "the analysis as a collector would "
+	       "see them, holds what is reported against what is wrong with them, and prints how often that was right. "
+	       "Starts no process, "
 	       "needs no GPU, and takes a fraction of a second for each job.\v"
-	       "With SEED it plays the jobs of these numbers only and prints every finding. Ctrl-C ends it with the tables of what was played so "
+	       "With SEED it plays the jobs of these numbers only and prints every finding. Ctrl-C ends it with the "
+	       "tables of what was played so "
 	       "far. The exit status is 0 when no healthy rank was named, and 1 when one was.\n\n"
 	       "Examples:\n"
 	       "  rankwatch suite\n"

@@ -157,17 +157,21 @@ static void say_result(const struct options *options, const struct export_result
 	char share[JOB_SHARE_TEXT];
 
 	foreign_line(stderr,
-		     "rankwatch trace: %s: %s on %zu host%s, from black boxes (level " JOB_SHARE_LEVEL "): %llu operations (%llu in flight at the end), "
+		     "rankwatch trace: %s: %s on %zu host%s, from black boxes (level " JOB_SHARE_LEVEL
+		     "): %llu operations (%llu in flight at the end), "
 		     "%zu finding%s",
-		     options->output, job_share_text(share, result->ranks, result->ranks_total), result->hosts, plural(result->hosts),
-		     (unsigned long long)result->counts.operations, (unsigned long long)result->counts.unfinished,
-		     result->findings, plural(result->findings));
+		     options->output, job_share_text(share, result->ranks, result->ranks_total), result->hosts,
+		     plural(result->hosts), (unsigned long long)result->counts.operations,
+		     (unsigned long long)result->counts.unfinished, result->findings, plural(result->findings));
 	if (options->wanted.around)
-		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s%s", (unsigned)options->wanted.around_s,
-			     options->wanted.around, strncmp(options->wanted.around, "step ", 5) ? " began" : "");
+		foreign_line(stderr, "rankwatch trace: of these, what reaches into the %u s before and after %s%s",
+			     (unsigned)options->wanted.around_s, options->wanted.around,
+			     strncmp(options->wanted.around, "step ", 5) ? " began" : "");
 	if (result->clocks > 1)
-		fputs("rankwatch trace: not all hosts saw the same collectives end, so some stand side by side by their wall clocks, as exactly "
-		      "as those agree: the order of what happened on two such hosts is not proven by it\n", stderr);
+		fputs("rankwatch trace: not all hosts saw the same collectives end, so some stand side by side by "
+		      "their wall clocks, as exactly "
+		      "as those agree: the order of what happened on two such hosts is not proven by it\n",
+		      stderr);
 	if (options->merges.count)
 		fprintf(stderr, "rankwatch trace: %llu events of PyTorch's profiler beside them\n",
 			(unsigned long long)result->merged);
@@ -195,7 +199,8 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	if (err)
 		return fail(options->output, err);
 	sink.out = output.stream;
-	err = export_run(&sink, &boxes->entries[first], count, &options->merges, &options->wanted, "rankwatch trace", &progress, &result);
+	err = export_run(&sink, &boxes->entries[first], count, &options->merges, &options->wanted, "rankwatch trace",
+			 &progress, &result);
 	if (err) {
 		output_abandon(&output);
 		return err == -EBADMSG ? COMMAND_FAILED : fail("not written", err);
@@ -233,11 +238,15 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct argp_option trace_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
 	{ "around", KEY_AROUND, "WHAT", 0,
-	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for the first of it; or \"step N\": around that step", 0 },
+	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for "
+	  "the first of it; or \"step N\": around that step",
+	  0 },
 	{ "seconds", KEY_SECONDS, "N", 0, "How long before and after, with --around; otherwise 10", 0 },
-	{ "rank", KEY_RANK, "N", 0, "Write only this rank, as programs want it that read a file a rank; the others are read all the same", 0 },
+	{ "rank", KEY_RANK, "N", 0,
+	  "Write only this rank, as programs want it that read a file a rank; the others are read all the same", 0 },
 	{ "merge", KEY_MERGE, "FILE", 0,
-	  "Also write the events of this trace of PyTorch's profiler (Chrome's JSON, also .gz), on the same clock; once for each "
+	  "Also write the events of this trace of PyTorch's profiler (Chrome's JSON, also .gz), on the same clock; "
+	  "once for each "
 	  "rank that has one",
 	  0 },
 	{ "output", 'o', "FILE", 0,

@@ -45,9 +45,9 @@ static void print_json(void)
 	for (int i = 0; i < IMAGES; i++)
 		json_array_append_new(images, json_string(scan_images[i]));
 	json_t *all = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o}", "version", RANKWATCH_VERSION, "machine",
-				uname(&machine) == 0 ? machine.machine : "", "box_layout", (int)RW_BOX_LAYOUT, "finding_schema",
-				RW_FINDING_SCHEMA, "messages", RW_BATCH_VERSION, "helper", RW_HELPER_VERSION, "nccl_profiler_abis", abis,
-				"scan_images", images);
+				uname(&machine) == 0 ? machine.machine : "", "box_layout", (int)RW_BOX_LAYOUT,
+				"finding_schema", RW_FINDING_SCHEMA, "messages", RW_BATCH_VERSION, "helper",
+				RW_HELPER_VERSION, "nccl_profiler_abis", abis, "scan_images", images);
 	for (int i = 0; i < PARTS; i++)
 		json_object_set_new(all, parts[i].key, json_boolean(strcmp(parts[i].built, "yes") == 0));
 	json_line_print(all);
@@ -86,11 +86,12 @@ static const struct argp_option version_options[] = { { "json", 'J', NULL, 0, "O
 static const struct argp version_argp = {
 	.options = version_options,
 	.parser = parse,
-	.doc =
-	    "Shows the version, the versions of the formats that other programs read (black boxes, findings, messages), the "
-	    "interfaces of NCCL and the scan kernel that the plugin of this release has, and which optional parts are built in.\v"
-	    "Example:\n"
-	    "  rankwatch version\n",
+	.doc = "Shows the version, the versions of the formats that other programs read (black boxes, findings, "
+	       "messages), the "
+	       "interfaces of NCCL and the scan kernel that the plugin of this release has, and which optional parts "
+	       "are built in.\v"
+	       "Example:\n"
+	       "  rankwatch version\n",
 };
 
 const struct command version_command = {

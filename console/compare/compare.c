@@ -30,7 +30,8 @@ static void note_span(struct pair *pair, const struct rw_operation *const operat
 	}
 }
 
-static int add_times(struct pair *pair, const struct side_line *line, const struct rw_operation *const operations[TIMES_SIDES])
+static int add_times(struct pair *pair, const struct side_line *line,
+		     const struct rw_operation *const operations[TIMES_SIDES])
 {
 	int err = 0;
 
@@ -39,7 +40,8 @@ static int add_times(struct pair *pair, const struct side_line *line, const stru
 	return err;
 }
 
-static int add_parting(struct pair *pair, const struct side_line *line, enum parting_kind kind, const struct line_pair_news *news)
+static int add_parting(struct pair *pair, const struct side_line *line, enum parting_kind kind,
+		       const struct line_pair_news *news)
 {
 	const struct side_rank *rank = &pair->ranks[TIMES_A];
 	uint64_t at_ns = news->call->api_ns;
@@ -111,8 +113,8 @@ static int read_side(struct pair *pair, enum times_side at, const struct side *s
 	return 0;
 }
 
-static int compare_rank(struct pair *pair, const struct side sides[TIMES_SIDES], const struct box_entry *const entries[TIMES_SIDES],
-			const char *command)
+static int compare_rank(struct pair *pair, const struct side sides[TIMES_SIDES],
+			const struct box_entry *const entries[TIMES_SIDES], const char *command)
 {
 	/* Where one run was seen through NCCL alone, what only the interposer sees has no counterpart. */
 	bool announced = entries[TIMES_A]->reader.header.interposed != entries[TIMES_B]->reader.header.interposed;
@@ -127,8 +129,8 @@ static int compare_rank(struct pair *pair, const struct side sides[TIMES_SIDES],
 	return err;
 }
 
-static int compare_ranks(struct comparison *comparison, const struct side sides[TIMES_SIDES], double *spans[TIMES_SIDES],
-			 const char *command, struct progress *progress)
+static int compare_ranks(struct comparison *comparison, const struct side sides[TIMES_SIDES],
+			 double *spans[TIMES_SIDES], const char *command, struct progress *progress)
 {
 	int err = 0;
 
@@ -157,14 +159,17 @@ static int compare_ranks(struct comparison *comparison, const struct side sides[
 	return err;
 }
 
-int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command, struct progress *progress)
+int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command,
+		 struct progress *progress)
 {
 	double *spans[TIMES_SIDES] = { calloc(sides[TIMES_A].count + 1, sizeof(double)),
 				       calloc(sides[TIMES_A].count + 1, sizeof(double)) };
-	int err = spans[TIMES_A] && spans[TIMES_B] ? compare_ranks(comparison, sides, spans, command, progress) : -ENOMEM;
+	int err =
+	    spans[TIMES_A] && spans[TIMES_B] ? compare_ranks(comparison, sides, spans, command, progress) : -ENOMEM;
 
 	for (int side = 0; side < TIMES_SIDES; side++) {
-		comparison->span_ms[side] = !err && comparison->ranks ? rank_sum_median(spans[side], comparison->ranks) : -1;
+		comparison->span_ms[side] =
+		    !err && comparison->ranks ? rank_sum_median(spans[side], comparison->ranks) : -1;
 		free(spans[side]);
 	}
 	partings_order(&comparison->partings);

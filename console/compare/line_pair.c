@@ -61,8 +61,9 @@ static void describe(char *text, const struct rw_operation *operation)
 	if (has_peer(operation))
 		snprintf(peer, sizeof(peer), " %s %" PRId32, sends ? "to" : receives ? "from" : "with root",
 			 operation->root_or_peer);
-	snprintf(text, LINE_PAIR_TEXT, "%s #%" PRIu64 " of %" PRIu64 "%s%s%s%s", operation_name(operation), operation->sequence,
-		 operation->count, dtype ? " " : "", dtype ? dtype : "", reduces ? reduces : "", peer);
+	snprintf(text, LINE_PAIR_TEXT, "%s #%" PRIu64 " of %" PRIu64 "%s%s%s%s", operation_name(operation),
+		 operation->sequence, operation->count, dtype ? " " : "", dtype ? dtype : "", reduces ? reduces : "",
+		 peer);
 }
 
 static const struct rw_scan *scan_of(const struct rw_operation *operation, int side)
@@ -80,12 +81,14 @@ static void describe_value(char *text, const struct rw_operation *operation, int
 
 	describe(call, operation);
 	if (kind == PARTING_BAD)
-		snprintf(text, LINE_PAIR_TEXT, "%" PRIu32 " NaN and %" PRIu32 " Inf in the %s of %.120s", scan->nan, scan->inf,
-			 side ? "result" : "input", call);
+		snprintf(text, LINE_PAIR_TEXT, "%" PRIu32 " NaN and %" PRIu32 " Inf in the %s of %.120s", scan->nan,
+			 scan->inf, side ? "result" : "input", call);
 	else if (kind == PARTING_MAGNITUDE)
-		snprintf(text, LINE_PAIR_TEXT, "%.6g in the %s of %.120s", (double)scan->absmax, side ? "result" : "input", call);
+		snprintf(text, LINE_PAIR_TEXT, "%.6g in the %s of %.120s", (double)scan->absmax,
+			 side ? "result" : "input", call);
 	else
-		snprintf(text, LINE_PAIR_TEXT, "%016" PRIx64 " in the %s of %.120s", scan->digest, side ? "result" : "input", call);
+		snprintf(text, LINE_PAIR_TEXT, "%016" PRIx64 " in the %s of %.120s", scan->digest,
+			 side ? "result" : "input", call);
 }
 
 static void note(const struct line_pair *pair, struct line_pair_news *news, enum parting_kind kind, int side)
@@ -144,7 +147,8 @@ static void compare_scans(struct line_pair *pair, const struct rw_scan *a, const
 	if (is_bad(a) || is_bad(b))
 		return;
 	compare_magnitudes(pair, a, b, side);
-	if (a->digest && b->digest && (a->digest != b->digest || a->lane_sum != b->lane_sum) && is_news(pair, PARTING_BITS))
+	if (a->digest && b->digest && (a->digest != b->digest || a->lane_sum != b->lane_sum) &&
+	    is_news(pair, PARTING_BITS))
 		note(pair, &pair->told[PARTING_BITS], PARTING_BITS, side);
 }
 
@@ -167,8 +171,8 @@ static size_t find(const struct side_line *line, const struct rw_operation *call
 	return at;
 }
 
-/* Each box holds the newest calls: the first of the one that begins later is in the other, too. A few are tried, because
- * one that was still in flight when the ring went round is kept. */
+/* Each box holds the newest calls: the first of the one that begins later is in the other, too. A few are tried,
+ * because one that was still in flight when the ring went round is kept. */
 static bool align(struct line_pair *pair, enum times_side side)
 {
 	const struct side_line *later = pair->lines[side], *other = pair->lines[!side];

@@ -48,7 +48,8 @@ const struct box_entry *side_find(const struct side *side, int32_t rank)
 	return NULL;
 }
 
-/* What is the same in another run of the same program: ids are not. Where some ranks of it left no box: size and own place. */
+/* What is the same in another run of the same program: ids are not. Where some ranks of it left no box: size and own
+ * place. */
 static char *key_of(const struct rw_communicator *communicator, const int32_t *ranks)
 {
 	size_t size = 32 + 12 * (size_t)(communicator->nranks > 0 ? communicator->nranks : 0);

@@ -17,8 +17,8 @@ struct times_instance {
 
 static bool is_of(const struct times_kind *kind, const struct side_line *line, const struct rw_operation *operation)
 {
-	return kind->function == operation->function && kind->dtype == operation->dtype && kind->count == operation->count &&
-	       !strcmp(kind->where, line->name);
+	return kind->function == operation->function && kind->dtype == operation->dtype &&
+	       kind->count == operation->count && !strcmp(kind->where, line->name);
 }
 
 /* Returns its number, -1 on lack of memory. */
@@ -92,7 +92,8 @@ static bool has_time(const struct rw_operation *operation)
 	       !(operation->flags & (RW_FLAG_UNTRACKED | RW_FLAG_ABORTED | RW_FLAG_PROGRESS_SAMPLED_OUT));
 }
 
-int times_add(struct times *times, enum times_side side, const struct side_line *line, const struct rw_operation *operation)
+int times_add(struct times *times, enum times_side side, const struct side_line *line,
+	      const struct rw_operation *operation)
 {
 	bool pair = operation->function == RW_FUNCTION_SEND || operation->function == RW_FUNCTION_RECV;
 	int32_t peer = pair ? operation->root_or_peer : -1;

@@ -106,7 +106,8 @@ static int call(const struct task *task, void *result, size_t size, unsigned sec
 	if (child == 0)
 		become_child(task, ends[1], result, size);
 	close(ends[1]);
-	int error = child < 0 ? -errno : read_all(ends[0], result, size, (long long)clock_monotonic_ms() + seconds * 1000LL);
+	int error =
+	    child < 0 ? -errno : read_all(ends[0], result, size, (long long)clock_monotonic_ms() + seconds * 1000LL);
 
 	close(ends[0]);
 	if (child < 0)

@@ -12,7 +12,8 @@ static const struct {
 	const char *defect, *source;
 } defects[] = {
 	{ 22602, 22602, "asking RAS (ncclras) while NCCL starts can crash the job", "NVIDIA/nccl#1669" },
-	{ 22705, 22707, "an AlltoAll failed with a profiler plugin: \"Proxy append out of bounds\"", "NVIDIA/nccl#2039" },
+	{ 22705, 22707, "an AlltoAll failed with a profiler plugin: \"Proxy append out of bounds\"",
+	  "NVIDIA/nccl#2039" },
 	{ 22707, 22707, "RAS can crash the job; NCCL_RAS_ENABLE=0 avoids it", "NVIDIA/nccl#1996" },
 	{ 22809, 22809, "NCCL's own Inspector plugin can crash the job", "NVIDIA/nccl#1992, #2000" },
 	{ 22803, 23006, "symmetric collectives can read their input before it is ready: wrong results",

@@ -75,8 +75,8 @@ static void nvml_run(struct check_context *context, struct check_result *result)
 			     "with it, clocks, ECC and Xids of a late rank's GPU are in its finding; containers need "
 			     "NVIDIA_DRIVER_CAPABILITIES=utility");
 	} else if (*answer.without) {
-		check_say(result, VERDICT_WARNING, "%u GPU%s through NVML, without %s", answer.gpus, answer.gpus == 1 ? "" : "s",
-			  answer.without);
+		check_say(result, VERDICT_WARNING, "%u GPU%s through NVML, without %s", answer.gpus,
+			  answer.gpus == 1 ? "" : "s", answer.without);
 	} else {
 		check_say(result, VERDICT_OK, "%u GPU%s through NVML: clocks, ECC, remapped rows, NVLink, memory, Xids",
 			  answer.gpus, answer.gpus == 1 ? "" : "s");

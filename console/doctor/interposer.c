@@ -29,8 +29,9 @@ static void tell_of_lacking(const struct check_context *context, struct check_re
 			used += (size_t)snprintf(result->text + used, sizeof(result->text) - used, "%s%s",
 						 used == before ? "; this NCCL lacks " : ", ", functions[i].name);
 	if (used != before)
-		check_advise(result, "a program that looks for them by a weak reference or dlsym(RTLD_DEFAULT) finds the "
-				     "interposer's, which fail: run such a program with --no-preload");
+		check_advise(result,
+			     "a program that looks for them by a weak reference or dlsym(RTLD_DEFAULT) finds the "
+			     "interposer's, which fail: run such a program with --no-preload");
 }
 
 static void interposer_run(struct check_context *context, struct check_result *result)

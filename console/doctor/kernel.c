@@ -66,7 +66,8 @@ static void say_with_bpf(const struct trial *trial, struct check_result *result)
 
 	list_unseen(trial, unseen, sizeof(unseen));
 	if (*unseen) {
-		check_say(result, VERDICT_WARNING, "level ebpf%s, but of a try here it did not see: %s", through, unseen);
+		check_say(result, VERDICT_WARNING, "level ebpf%s, but of a try here it did not see: %s", through,
+			  unseen);
 		check_advise(result, "causes will be missing, or less certain; try again on a host that is less busy");
 	} else {
 		check_say(

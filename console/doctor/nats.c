@@ -67,9 +67,10 @@ static bool comes_back(struct link *link, const char *subject, char trouble[LINK
 		pause_briefly();
 	}
 	if (!back && !*trouble)
-		snprintf(trouble, LINK_LINE, state.connected ? "connected, but what is published does not come back: may this user "
-							       "subscribe to rankwatch.> and publish there?"
-							     : "no answer in time");
+		snprintf(trouble, LINK_LINE,
+			 state.connected ? "connected, but what is published does not come back: may this user "
+					   "subscribe to rankwatch.> and publish there?"
+					 : "no answer in time");
 	return back;
 }
 
@@ -83,19 +84,23 @@ static void try_server(struct check_context *context, const char *url, struct ch
 	subject_write_all(all, identity.job);
 	server_url_show(url, shown);
 
-	struct link *link = link_open(&(struct link_request){ .url = url, .name = "rankwatch doctor", .subscribe = all });
+	struct link *link =
+	    link_open(&(struct link_request){ .url = url, .name = "rankwatch doctor", .subscribe = all });
 	bool back = link && comes_back(link, subject, trouble);
 
 	trouble[strcspn(trouble, ";")] = '\0'; /* that the link tries it again is not for here */
 	link_close(link, CLOSE_MS); /* one that is stuck ends with us */
 	if (back) {
-		check_say(result, VERDICT_OK, "%s: connected %s; it hands on what is published as host %s of job %s", shown,
-			  credentials(context, url), identity.host, identity.job);
+		check_say(result, VERDICT_OK, "%s: connected %s; it hands on what is published as host %s of job %s",
+			  shown, credentials(context, url), identity.host, identity.job);
 		return;
 	}
-	check_say(result, VERDICT_NO, "%s, %s", *trouble ? trouble : "no thread could be had", credentials(context, url));
-	check_advise(result, "the job runs and is watched on each node without it, but nobody hears all nodes; docs/operating.md, "
-			     "\"Many nodes\"");
+	check_say(result, VERDICT_NO, "%s, %s", *trouble ? trouble : "no thread could be had",
+		  credentials(context, url));
+	check_advise(
+	    result,
+	    "the job runs and is watched on each node without it, but nobody hears all nodes; docs/operating.md, "
+	    "\"Many nodes\"");
 }
 
 static void nats_run(struct check_context *context, struct check_result *result)
@@ -105,7 +110,8 @@ static void nats_run(struct check_context *context, struct check_result *result)
 
 	if (!url) {
 		check_say(result, VERDICT_NONE, "no server is named: each node is watched alone");
-		check_advise(result, "for a job on many nodes: RANKWATCH_NATS, or --nats; docs/operating.md, \"Many nodes\"");
+		check_advise(result,
+			     "for a job on many nodes: RANKWATCH_NATS, or --nats; docs/operating.md, \"Many nodes\"");
 	} else if (server_url_check(url, why)) {
 		check_say(result, VERDICT_NO, "RANKWATCH_NATS is not nats://[USER:PASSWORD@]HOST[:PORT]: %s", why);
 	} else if (!link_is_possible()) {

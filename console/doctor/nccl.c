@@ -32,11 +32,12 @@ static void nccl_say_found(struct check_result *result, const struct library_cop
 /* What the plugin alone shows of it, docs/nccl-versions.md. */
 static void nccl_say_hidden(struct check_result *result, const char *path)
 {
-	check_say(result, VERDICT_WARNING,
-		  "the NCCL in %s hides its functions: the profiler plugin sees it, if that build loads profiler plugins, "
-		  "and the interposer does not: who waits in inits and one-sided calls is not seen, and inputs are not "
-		  "scanned before their operation",
-		  path);
+	check_say(
+	    result, VERDICT_WARNING,
+	    "the NCCL in %s hides its functions: the profiler plugin sees it, if that build loads profiler plugins, "
+	    "and the interposer does not: who waits in inits and one-sided calls is not seen, and inputs are not "
+	    "scanned before their operation",
+	    path);
 	check_advise(result, "a NCCL that exports its functions (a libnccl.so.2 that PyTorch is linked to) shows them; "
 			     "with this one RANKWATCH_SCAN=all scans behind operations");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which network ports a late transfer or a broken connection can be explained by: docs/host-evidence.md, "Network ports". */
+/* Which network ports a late transfer or a broken connection can be explained by: docs/host-evidence.md, "Network
+ * ports". */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ static void say_ports(const struct ports *ports, struct check_result *result)
 	check_say(result, blind ? VERDICT_WARNING : VERDICT_OK, "%zu %s: %s%s%s", ports->count,
 		  ports->count == 1 ? "port" : "ports", list, more, ports->tcp ? "; what TCP sends again" : "");
 	if (blind)
-		check_advise(result, "of a port without counters in /sys only its state and rate are seen; a container needs the host's /sys");
+		check_advise(result, "of a port without counters in /sys only its state and rate are seen; a container "
+				     "needs the host's /sys");
 }
 
 static void ports_run(struct check_context *context, struct check_result *result)
@@ -95,13 +97,15 @@ static void ports_run(struct check_context *context, struct check_result *result
 	int error = child_call(read_ports, context->root, &ports, sizeof(ports), SECONDS);
 
 	if (error) {
-		check_say(result, VERDICT_NO, "%s/sys/class/infiniband, net: %s%s", context->root, child_error_text(error),
-			  error == -ETIMEDOUT ? "; an adapter may be sick" : "");
+		check_say(result, VERDICT_NO, "%s/sys/class/infiniband, net: %s%s", context->root,
+			  child_error_text(error), error == -ETIMEDOUT ? "; an adapter may be sick" : "");
 		check_advise(result, "look at the kernel log, and at ibstat");
 	} else if (!ports.count) {
 		check_say(result, VERDICT_NONE,
-			  "no RDMA device is to be seen here, and no network interface that belongs to a device: nothing is known of "
-			  "links and their errors%s", ports.tcp ? ", only what TCP sends again" : "");
+			  "no RDMA device is to be seen here, and no network interface that belongs to a device: "
+			  "nothing is known of "
+			  "links and their errors%s",
+			  ports.tcp ? ", only what TCP sends again" : "");
 	} else {
 		say_ports(&ports, result);
 	}

@@ -44,7 +44,8 @@ static const char *no_scan_because(const struct check_context *context)
 	if (blocking && strcmp(blocking, "0") != 0)
 		return "CUDA_LAUNCH_BLOCKING: every scan would hold up the program";
 	if (only_before(context) && is(context, "RANKWATCH_PRELOAD", "0"))
-		return "RANKWATCH_PRELOAD=0: without the interposer scans are behind their operation, and that only RANKWATCH_SCAN=all, input or output asks for";
+		return "RANKWATCH_PRELOAD=0: without the interposer scans are behind their operation, and that only "
+		       "RANKWATCH_SCAN=all, input or output asks for";
 	return NULL;
 }
 
@@ -57,7 +58,9 @@ static void say_limit(const struct check_context *context, char *text, size_t si
 	else if (budget && *budget)
 		snprintf(text, size, "for at most %s %% of the time", budget);
 	else
-		snprintf(text, size, "for at most 0.25 %% of the time, and once %g s for the first %d operations of each function of a communicator",
+		snprintf(text, size,
+			 "for at most 0.25 %% of the time, and once %g s for the first %d operations of each function "
+			 "of a communicator",
 			 RW_SCAN_FIRST_MS / 1e3, RW_SCAN_FIRST);
 }
 
@@ -119,8 +122,9 @@ static void say_compiling(const struct check_context *context, struct check_resu
 		home = "";
 	snprintf(end, room, "; the driver compiles the kernel in each process, some 0.2 s, and keeps it in %s%s",
 		 path ? path : home, path ? "" : "/.nv/ComputeCache");
-	check_advise(result, "a driver of CUDA 13 (580) takes machine code for most GPUs; else, where all ranks share that "
-			     "directory, let CUDA_CACHE_PATH name one on each host's own disk");
+	check_advise(result,
+		     "a driver of CUDA 13 (580) takes machine code for most GPUs; else, where all ranks share that "
+		     "directory, let CUDA_CACHE_PATH name one on each host's own disk");
 }
 
 static void scan_run(struct check_context *context, struct check_result *result)

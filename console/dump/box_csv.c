@@ -6,11 +6,13 @@
 #include <string.h>
 
 static const char *const columns[] = {
-	"ticket", "function", "dtype", "count", "sequence", "replay", "reduction", "root_or_peer",
-	"comm", "comm_id", "comm_name", "comm_rank", "comm_size", "nccl_sequence", "algorithm", "protocol", "channels",
-	"group", "api_tid", "api_ns", "stream", "launch_tid", "launch_stream", "launch_begin_ns", "launch_end_ns", "return_ns",
-	"plan", "progress", "gpu_source", "started_seen_ns", "done_seen_ns", "gpu_start_raw", "gpu_end_raw",
-	"send_address", "recv_address", "flags", "untracked", "unscannable", "pending", "known", "step", "step_from",
+	"ticket",        "function",      "dtype",       "count",        "sequence",      "replay",
+	"reduction",     "root_or_peer",  "comm",        "comm_id",      "comm_name",     "comm_rank",
+	"comm_size",     "nccl_sequence", "algorithm",   "protocol",     "channels",      "group",
+	"api_tid",       "api_ns",        "stream",      "launch_tid",   "launch_stream", "launch_begin_ns",
+	"launch_end_ns", "return_ns",     "plan",        "progress",     "gpu_source",    "started_seen_ns",
+	"done_seen_ns",  "gpu_start_raw", "gpu_end_raw", "send_address", "recv_address",  "flags",
+	"untracked",     "unscannable",   "pending",     "known",        "step",          "step_from",
 };
 static const char *const scans[] = { "scan_in", "scan_out" };
 static const char *const scan_columns[] = { "nan", "inf", "first_bad", "absmax", "saturated", "digest", "lane_sum" };
@@ -51,7 +53,8 @@ static void put_list(FILE *out, const json_t *list)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one) fprintf(out, "%s%s", i ? " " : "", json_string_value(one) ? json_string_value(one) : "");
+	json_array_foreach(list, i, one)
+	    fprintf(out, "%s%s", i ? " " : "", json_string_value(one) ? json_string_value(one) : "");
 }
 
 static void put(FILE *out, const json_t *value)

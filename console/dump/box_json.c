@@ -162,7 +162,8 @@ json_t *box_json_operation(const struct rw_operation *operation, const struct rw
 	}
 	if (rw_is_step_mark(known)) {
 		json_object_set_new(json, "step", json_integer((json_int_t)operation->count));
-		json_object_set_new(json, "step_from", json_string(operation->group == RW_STEP_TAG ? "userTag" : "rankwatch_step"));
+		json_object_set_new(json, "step_from",
+				    json_string(operation->group == RW_STEP_TAG ? "userTag" : "rankwatch_step"));
 	}
 	if (known & RW_KNOWN_IDENT && operation->flags & RW_FLAG_CAPTURED) {
 		json_object_set_new(json, "sequence", json_integer((json_int_t)rw_captured_call(operation->sequence)));
@@ -182,13 +183,14 @@ json_t *box_json_communicator(const struct rw_communicator *communicator, const 
 	set_communicator(json, communicator);
 	json_object_update_new(
 	    json,
-	    json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device", (json_int_t)communicator->device,
-		      "nnodes", communicator->nnodes > 0 ? json_integer(communicator->nnodes) : json_null(), "created_ns",
+	    json_pack("{s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "device",
+		      (json_int_t)communicator->device, "nnodes",
+		      communicator->nnodes > 0 ? json_integer(communicator->nnodes) : json_null(), "created_ns",
 		      (json_int_t)communicator->created_ns, "ended_ns", (json_int_t)communicator->ended_ns, "api_count",
 		      (json_int_t)communicator->api_count, "launched", (json_int_t)communicator->launched, "captured",
 		      (json_int_t)communicator->captured, "replays_timed", (json_int_t)communicator->replays_timed,
-		      "one_sided", (json_int_t)communicator->one_sided, "gpu_started", (json_int_t)progress->gpu_started, "gpu_done",
-		      (json_int_t)progress->gpu_done));
+		      "one_sided", (json_int_t)communicator->one_sided, "gpu_started",
+		      (json_int_t)progress->gpu_started, "gpu_done", (json_int_t)progress->gpu_done));
 	return json;
 }
 

@@ -10,8 +10,8 @@
 
 #define FORMAT_VERSION "v4.0"
 
-/* What Inspector knows, and how it makes bandwidths of sizes: bytes that are counted once or for each rank, and by which
- * share of the others they are multiplied for the bus. */
+/* What Inspector knows, and how it makes bandwidths of sizes: bytes that are counted once or for each rank, and by
+ * which share of the others they are multiplied for the bus. */
 enum bus { WHOLE, OTHERS /* (n - 1) / n */, TWICE_OTHERS };
 
 static const struct shape {
@@ -54,18 +54,20 @@ static json_t *header_json(const struct rw_communicator *communicator)
 
 	snprintf(id, sizeof(id), "0x%" PRIx64, communicator->id);
 	return json_pack("{s:s, s:o, s:i, s:i, s:i}", "id", id, "comm_name",
-			 communicator->name[0] ? box_json_text(communicator->name, sizeof(communicator->name)) : json_string("unknown"),
+			 communicator->name[0] ? box_json_text(communicator->name, sizeof(communicator->name))
+					       : json_string("unknown"),
 			 "rank", communicator->rank, "n_ranks", communicator->nranks, "nnodes", communicator->nnodes);
 }
 
-/* Inspector's time stamp is of its own dump, shortly behind the operation; what is known here is when that had ended. */
+/* Inspector's time stamp is of its own dump, shortly behind the operation; what is known here is when that had ended.
+ */
 static json_t *metadata_json(const struct box_entry *entry, const struct rw_operation *operation)
 {
 	const struct rw_box_header *header = &entry->reader.header;
 	uint64_t end_ns = operation->known & RW_KNOWN_DONE ? operation->done_seen_ns : operation->api_ns;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:I}", "inspector_output_format_version", FORMAT_VERSION, "git_rev", "",
-			 "rec_mechanism", "rankwatch " RANKWATCH_VERSION, "dump_timestamp_us",
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:I}", "inspector_output_format_version", FORMAT_VERSION, "git_rev",
+			 "", "rec_mechanism", "rankwatch " RANKWATCH_VERSION, "dump_timestamp_us",
 			 (json_int_t)(((int64_t)end_ns + box_realtime_offset(header)) / 1000), "hostname",
 			 box_json_text(header->host, sizeof(header->host)), "pid", (json_int_t)header->pid);
 }
@@ -90,7 +92,8 @@ static json_t *performance_json(const struct inspector_box *box, const struct rw
 	double speed = timing.us ? traffic / 1e3 / (double)timing.us : 0;
 	json_t *performance = json_pack("{s:s}", kind, shape->name);
 
-	set(performance, kind, "sn", json_integer((json_int_t)(shape->transfer ? box->transfers[operation->comm] : number)));
+	set(performance, kind, "sn",
+	    json_integer((json_int_t)(shape->transfer ? box->transfers[operation->comm] : number)));
 	if (shape->transfer)
 		set(performance, kind, "peer", json_integer(operation->root_or_peer));
 	set(performance, kind, "msg_size_bytes", json_integer((json_int_t)bytes));
@@ -105,13 +108,15 @@ static bool is_strange(const struct rw_operation *operation, const struct rw_com
 {
 	const struct shape *shape = operation->function < RW_FUNCTION_COUNT ? &shapes[operation->function] : NULL;
 
-	if (!communicator || !shape || !shape->name || operation->comm >= RW_BOX_COMMS || operation->dtype == RW_DTYPE_UNKNOWN)
+	if (!communicator || !shape || !shape->name || operation->comm >= RW_BOX_COMMS ||
+	    operation->dtype == RW_DTYPE_UNKNOWN)
 		return true;
-	return shape->transfer && (!(operation->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)) || operation->flags & RW_FLAG_PEER_UNKNOWN);
+	return shape->transfer &&
+	       (!(operation->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)) || operation->flags & RW_FLAG_PEER_UNKNOWN);
 }
 
-json_t *inspector_line(struct inspector_box *box, const struct rw_operation *operation, const struct rw_communicator *communicator,
-		       struct inspector_left_out *left_out)
+json_t *inspector_line(struct inspector_box *box, const struct rw_operation *operation,
+		       const struct rw_communicator *communicator, struct inspector_left_out *left_out)
 {
 	struct timing timing = timing_of(operation);
 
@@ -129,7 +134,8 @@ json_t *inspector_line(struct inspector_box *box, const struct rw_operation *ope
 		left_out->untimed++;
 		return NULL;
 	}
-	return json_pack("{s:o, s:o, s:o}", "header", header_json(communicator), "metadata", metadata_json(box->entry, operation),
+	return json_pack("{s:o, s:o, s:o}", "header", header_json(communicator), "metadata",
+			 metadata_json(box->entry, operation),
 			 shapes[operation->function].transfer ? "p2p_perf" : "coll_perf",
 			 performance_json(box, operation, communicator, timing));
 }

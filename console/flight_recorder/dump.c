@@ -117,7 +117,8 @@ static int write_rank(struct dump *dump, const struct box_entry *entry)
 	}
 	if (is_replaced(dump, entry))
 		return 0;
-	if (asprintf(&path, "%s/rank_%" PRId32 "%s", dump->directory, rank, dump->format == PLAIN_JSON ? ".json" : "") < 0)
+	if (asprintf(&path, "%s/rank_%" PRId32 "%s", dump->directory, rank, dump->format == PLAIN_JSON ? ".json" : "") <
+	    0)
 		return -ENOMEM;
 	if (asprintf(&unfinished, "%s/.unfinished-%" PRId32, dump->directory, rank) < 0) {
 		free(path);
@@ -131,8 +132,9 @@ static int write_rank(struct dump *dump, const struct box_entry *entry)
 	return err;
 }
 
-int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first, size_t count,
-			  const char *command, struct progress *progress, struct flight_recorder_result *result)
+int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first,
+			  size_t count, const char *command, struct progress *progress,
+			  struct flight_recorder_result *result)
 {
 	struct dump dump = { .directory = directory,
 			     .format = format,

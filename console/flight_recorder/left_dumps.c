@@ -20,7 +20,8 @@ enum {
 	RANKS = 256
 };
 
-static const uint64_t after_ns = UINT64_C(60000000000); /* a process writes nothing so long after its last sign of life */
+static const uint64_t after_ns =
+    UINT64_C(60000000000); /* a process writes nothing so long after its last sign of life */
 
 /* By the number that says where a rank's dump was found; 0 nowhere. */
 enum place { PLACE_NONE, PLACE_NAMED, PLACE_CACHE, PLACE_TMP, PLACES };
@@ -158,11 +159,12 @@ static void print_group(FILE *out, const json_t *group)
 	for (size_t i = 0; ranks && i < count; i++)
 		ranks[i] = (int32_t)json_integer_value(json_array_get(list, i));
 	if (ranks)
-		foreign_line(out,
-			     "PyTorch   Flight Recorder dumps of rank%s %s, written while it ran: torchfrtrace --prefix %s %s",
-			     count == 1 ? "" : "s", rank_list_text(text, sizeof(text), ranks, count),
-			     json_string_value(json_object_get(group, "prefix")),
-			     json_string_value(json_object_get(group, "directory")));
+		foreign_line(
+		    out,
+		    "PyTorch   Flight Recorder dumps of rank%s %s, written while it ran: torchfrtrace --prefix %s %s",
+		    count == 1 ? "" : "s", rank_list_text(text, sizeof(text), ranks, count),
+		    json_string_value(json_object_get(group, "prefix")),
+		    json_string_value(json_object_get(group, "directory")));
 	free(ranks);
 }
 

@@ -335,8 +335,8 @@ static void free_writer(struct writer *writer)
 	box_operations_free(&writer->operations);
 }
 
-int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry, const struct group_table *groups,
-		    const struct cuts *cuts, struct flight_recorder_result *result)
+int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry,
+		    const struct group_table *groups, const struct cuts *cuts, struct flight_recorder_result *result)
 {
 	struct plain_data data;
 	struct writer writer = { .out = &data,

@@ -87,7 +87,8 @@ static int take_process(struct making *making, size_t index)
 	if (!slices)
 		return err;
 	err = rank_slices_read(slices, feed_reader(process->feed), run_view_record_end(process),
-			       host_clocks_offset(&making->view.clocks, replay_header(process)), &(struct trace_window){ 0, UINT64_MAX });
+			       host_clocks_offset(&making->view.clocks, replay_header(process)),
+			       &(struct trace_window){ 0, UINT64_MAX });
 	if (err != -ENOMEM) {
 		around_add(&making->around, process, slices);
 		magnitudes_add(&making->magnitudes, process, slices);
@@ -136,7 +137,8 @@ static int make(struct making *making, FILE *out, struct box_entry *entries, siz
 {
 	struct run_view *view = &making->view;
 	const struct replay_watch watch = { take_stretch, making };
-	int err = replay_open(&view->replay, entries, count, making->report->kernel_log, &watch, making->report->progress);
+	int err =
+	    replay_open(&view->replay, entries, count, making->report->kernel_log, &watch, making->report->progress);
 
 	if (!err && !making->begun && !begin(making, NULL, 0))
 		err = -ENOMEM;

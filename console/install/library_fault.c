@@ -51,5 +51,6 @@ const char *library_fault(const char *path)
 	close(fd);
 	if (error)
 		return strerror(error);
-	return (size_t)length < sizeof(header) ? "it is cut off: it was not copied to its end" : fault_of(&header, (uint64_t)state.st_size);
+	return (size_t)length < sizeof(header) ? "it is cut off: it was not copied to its end"
+					       : fault_of(&header, (uint64_t)state.st_size);
 }

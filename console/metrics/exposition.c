@@ -236,7 +236,8 @@ static void write_watchdog(const struct page *page)
 		end(page, json_number_value(json_object_get(watchdog, "timeout_ms")) / 1e3);
 }
 
-/* How far each rank is in each communicator, where that was asked for. Several may have one name: the id tells them apart. */
+/* How far each rank is in each communicator, where that was asked for. Several may have one name: the id tells them
+ * apart. */
 static void write_calls(const struct page *page)
 {
 	const json_t *communicator, *member;
@@ -345,7 +346,8 @@ static void write_findings_so_far(const struct page *page)
 	}
 }
 
-/* How many hosts are heard, are silent and have ended: every state has a sample, so that one which falls to 0 says so. */
+/* How many hosts are heard, are silent and have ended: every state has a sample, so that one which falls to 0 says so.
+ */
 static void write_hosts(const struct page *page)
 {
 	static const char *const states[] = { "heard", "silent", "ended" };
@@ -373,7 +375,8 @@ static void write_level(const struct page *page)
 	const json_t *sight = json_object_get(page->job->snapshot, "sight");
 
 	begin(page);
-	label(page, "level", is_of_all_nodes(page->job) ? "all-nodes" : text_at(sight ? sight : page->job->hello, "level"), false);
+	label(page, "level",
+	      is_of_all_nodes(page->job) ? "all-nodes" : text_at(sight ? sight : page->job->hello, "level"), false);
 	end(page, 1);
 }
 
@@ -388,16 +391,18 @@ static void write_cpu(const struct page *page)
 static const struct family families[] = {
 	{ "rankwatch_collector_up", GAUGE, NULL,
 	  "1 if the collector of this job answered, 0 if it is stopped or too busy.", write_up, NULL, 1 },
-	{ "rankwatch_collector", INFO, NULL, "How deep the collector sees: ebpf, root, proc or self; all-nodes: it hears the collectors of all nodes.", write_level,
-	  NULL, 1 },
+	{ "rankwatch_collector", INFO, NULL,
+	  "How deep the collector sees: ebpf, root, proc or self; all-nodes: it hears the collectors of all nodes.",
+	  write_level, NULL, 1 },
 	{ "rankwatch_collector_cpu_seconds", COUNTER, "seconds", "CPU time that the collector has taken.", write_cpu,
 	  NULL, 1 },
 	{ "rankwatch_job_ranks", GAUGE, NULL, "Ranks of the job on all hosts, where that is known.", write_job,
 	  "ranks_total", 1 },
-	{ "rankwatch_job_ranks_seen", GAUGE, NULL, "Ranks whose black box is read on this host; of all nodes: those that were heard of.", write_job,
-	  "processes", 1 },
-	{ "rankwatch_job_hosts", GAUGE, NULL, "Hosts of the job, by whether their collector is heard, silent or has ended.", write_hosts,
-	  NULL, 1 },
+	{ "rankwatch_job_ranks_seen", GAUGE, NULL,
+	  "Ranks whose black box is read on this host; of all nodes: those that were heard of.", write_job, "processes",
+	  1 },
+	{ "rankwatch_job_hosts", GAUGE, NULL,
+	  "Hosts of the job, by whether their collector is heard, silent or has ended.", write_hosts, NULL, 1 },
 	{ "rankwatch_job_steps", COUNTER, NULL, "Training steps that were recognised.", write_job, "steps", 1 },
 	{ "rankwatch_job_step_seconds", GAUGE, "seconds", "Median of the last steps.", write_job, "step_ms", 1e-3 },
 	{ "rankwatch_job_operations_untracked", COUNTER, NULL, "Operations of which NCCL announced no task.", write_job,
@@ -408,15 +413,16 @@ static const struct family families[] = {
 	  "Until the framework's watchdog ends the job, if what is in flight does not end; negative when it should "
 	  "have.",
 	  write_watchdog, NULL, 1 },
-	{ "rankwatch_watchdog_timeout_seconds", GAUGE, "seconds", "How long the framework's watchdog waits for an operation.",
-	  write_watchdog_timeout, NULL, 1 },
+	{ "rankwatch_watchdog_timeout_seconds", GAUGE, "seconds",
+	  "How long the framework's watchdog waits for an operation.", write_watchdog_timeout, NULL, 1 },
 	{ "rankwatch_findings_open", GAUGE, NULL, "Open findings, for each rank that they name.", write_findings, NULL,
 	  1 },
 	{ "rankwatch_incidents_open", GAUGE, NULL,
-	  "Incidents with open findings, by the finding that each began with, for each rank that it names.", write_incidents,
-	  NULL, 1 },
-	{ "rankwatch_findings", COUNTER, NULL, "Findings from warning up, by their kind, open ones and those that are over.",
-	  write_findings_so_far, NULL, 1 },
+	  "Incidents with open findings, by the finding that each began with, for each rank that it names.",
+	  write_incidents, NULL, 1 },
+	{ "rankwatch_findings", COUNTER, NULL,
+	  "Findings from warning up, by their kind, open ones and those that are over.", write_findings_so_far, NULL,
+	  1 },
 	{ "rankwatch_rank", INFO, NULL, "Host and GPU of a rank, to join with other exporters.", write_rank_info, NULL,
 	  1 },
 	{ "rankwatch_rank_doing", GAUGE, NULL,
@@ -427,8 +433,10 @@ static const struct family families[] = {
 	{ "rankwatch_rank_step", GAUGE, NULL, "The step that the rank is in.", write_ranks, "step", 1 },
 	{ "rankwatch_rank_operations", COUNTER, NULL, "Collectives and point-to-point operations that the rank called.",
 	  write_ranks, "operations", 1 },
-	{ "rankwatch_rank_bytes", COUNTER, "bytes", "Bytes of the counts of the rank's calls.", write_ranks, "bytes", 1 },
-	{ "rankwatch_communicator_operations", COUNTER, NULL, "Operations that the rank called in the communicator.", write_calls, NULL, 1 },
+	{ "rankwatch_rank_bytes", COUNTER, "bytes", "Bytes of the counts of the rank's calls.", write_ranks, "bytes",
+	  1 },
+	{ "rankwatch_communicator_operations", COUNTER, NULL, "Operations that the rank called in the communicator.",
+	  write_calls, NULL, 1 },
 	{ "rankwatch_rank_own_seconds", COUNTER, "seconds", "Time of the rank between its operations.", write_ranks,
 	  "own_ms", 1e-3 },
 	{ "rankwatch_rank_wait_seconds", COUNTER, "seconds",
@@ -436,20 +444,26 @@ static const struct family families[] = {
 	{ "rankwatch_rank_transfer_seconds", COUNTER, "seconds",
 	  "Time of the rank in operations to which all had come.", write_ranks, "transfer_ms", 1e-3 },
 	{ "rankwatch_rank_inside_seconds", COUNTER, "seconds",
-	  "Of all nodes: time of the rank in operations, waits and transfers together.", write_ranks, "inside_ms", 1e-3 },
+	  "Of all nodes: time of the rank in operations, waits and transfers together.", write_ranks, "inside_ms",
+	  1e-3 },
 	{ "rankwatch_rank_unseen_seconds", COUNTER, "seconds", "Time of the rank of which nothing is known.",
 	  write_ranks, "unseen_ms", 1e-3 },
 	{ "rankwatch_lost_seconds", COUNTER, "seconds",
 	  "Time that the other ranks waited for this one, summed over them.", write_ranks, "lost_ms", 1e-3 },
 	{ "rankwatch_rank_callback_seconds", COUNTER, "seconds",
-	  "What the plugin's callbacks have taken of the job's threads, estimated from a sample of them.", write_ranks, "callback_ms", 1e-3 },
+	  "What the plugin's callbacks have taken of the job's threads, estimated from a sample of them.", write_ranks,
+	  "callback_ms", 1e-3 },
 	{ "rankwatch_rank_clean_scans", COUNTER, NULL,
 	  "Buffers of the rank that were scanned and held no NaN and no Inf.", write_ranks, "clean_scans", 1 },
-	{ "rankwatch_rank_scanned_buffers", COUNTER, NULL, "Buffers of the rank's process of which a scan has a result.", write_scanning, "buffers", 1 },
-	{ "rankwatch_rank_scan_left_out", COUNTER, NULL, "Operations of the rank's process that were not scanned for the sake of cost.",
-	  write_scanning, "left_out", 1 },
-	{ "rankwatch_rank_scan_host_seconds", COUNTER, "seconds", "What scans have taken of the job's threads.", write_scanning, "host_ms", 1e-3 },
-	{ "rankwatch_rank_scan_gpu_seconds", COUNTER, "seconds", "What scans have taken of the GPU.", write_scanning, "gpu_ms", 1e-3 },
+	{ "rankwatch_rank_scanned_buffers", COUNTER, NULL,
+	  "Buffers of the rank's process of which a scan has a result.", write_scanning, "buffers", 1 },
+	{ "rankwatch_rank_scan_left_out", COUNTER, NULL,
+	  "Operations of the rank's process that were not scanned for the sake of cost.", write_scanning, "left_out",
+	  1 },
+	{ "rankwatch_rank_scan_host_seconds", COUNTER, "seconds", "What scans have taken of the job's threads.",
+	  write_scanning, "host_ms", 1e-3 },
+	{ "rankwatch_rank_scan_gpu_seconds", COUNTER, "seconds", "What scans have taken of the GPU.", write_scanning,
+	  "gpu_ms", 1e-3 },
 	{ "rankwatch_rank_last_xid", GAUGE, NULL,
 	  "The last Xid that the driver reported of the rank's GPU during the job.", write_gpus, "xid", 1 },
 };

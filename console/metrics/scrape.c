@@ -12,7 +12,8 @@
 #include "console/client/collectors.h"
 #include "protocol/message.h"
 
-/* Of all nodes: 16,384 ranks take most of a second on a busy machine (docs/benchmarks.md); Prometheus waits for 10 s. */
+/* Of all nodes: 16,384 ranks take most of a second on a busy machine (docs/benchmarks.md); Prometheus waits for 10 s.
+ */
 enum { ANSWER_MS = 1000, ALL_NODES_ANSWER_MS = 5000 };
 
 /* Negative: not known. */
@@ -23,7 +24,8 @@ static double cpu_seconds(json_int_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%" JSON_INTEGER_FORMAT "/stat", pid);
 	if (pid <= 0 || small_file_read(AT_FDCWD, path, line, sizeof(line)) <= 0 ||
-	    !proc_stat_number(line, PROC_STAT_USER_TICKS, &user) || !proc_stat_number(line, PROC_STAT_SYSTEM_TICKS, &system))
+	    !proc_stat_number(line, PROC_STAT_USER_TICKS, &user) ||
+	    !proc_stat_number(line, PROC_STAT_SYSTEM_TICKS, &system))
 		return -1;
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }

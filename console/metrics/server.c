@@ -119,7 +119,8 @@ static int listen_at(const struct server_address *address, char *why, size_t why
 	return fd;
 }
 
-struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why, size_t why_size)
+struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why,
+			   size_t why_size)
 {
 	int fd = listen_at(address, why, why_size);
 	struct server *server = fd >= 0 ? calloc(1, sizeof(*server)) : NULL;

@@ -10,7 +10,8 @@ int server_address_parse(const char *text, struct server_address *address)
 	return 0;
 }
 
-struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why, size_t why_size)
+struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why,
+			   size_t why_size)
 {
 	(void)address, (void)choice;
 	snprintf(why, why_size, "built without libmicrohttpd; --once prints the metrics");

@@ -34,7 +34,8 @@ int host_clocks_gather(struct host_clocks *clocks, const struct replay *replay)
 		struct host_clock *host = &clocks->hosts[clocks->count++];
 
 		memcpy(host->boot_id, header->boot_id, sizeof(host->boot_id));
-		host->realtime_offset_ns = host_clocks_sane(replay_machine_of(replay, &replay->processes[i])->realtime_offset_ns);
+		host->realtime_offset_ns =
+		    host_clocks_sane(replay_machine_of(replay, &replay->processes[i])->realtime_offset_ns);
 	}
 	return 0;
 }

@@ -28,14 +28,15 @@ static bool are_of_this_boot(const struct box_entry *entries, size_t count)
 	return true;
 }
 
-void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const char *path, const struct box_entry *entries,
-		     size_t count)
+void kernel_xids_add(struct kernel_xids *xids, struct analysis *analysis, const char *path,
+		     const struct box_entry *entries, size_t count)
 {
 	struct kernel_log *log;
 
 	*xids = (struct kernel_xids){ 0 };
 	if (!are_of_this_boot(entries, count)) {
-		snprintf(xids->why, sizeof(xids->why), "not all boxes were recorded here since this machine was started");
+		snprintf(xids->why, sizeof(xids->why),
+			 "not all boxes were recorded here since this machine was started");
 		return;
 	}
 	if (kernel_log_open_chosen(&log, path, xids->why, sizeof(xids->why)))

@@ -34,7 +34,8 @@ static void keep_finding(void *argument, const struct rw_finding *finding)
 	char key[sizeof(finding->id) + 48];
 
 	/* Two machines can find the same of the job, each for its own ranks. */
-	snprintf(key, sizeof(key), "%s@%zu %" PRIu64, finding->id, playing->machine, finding->values.present ? finding->first_seen_ns : 0);
+	snprintf(key, sizeof(key), "%s@%zu %" PRIu64, finding->id, playing->machine,
+		 finding->values.present ? finding->first_seen_ns : 0);
 	json_object_set_new(replay->findings, key,
 			    finding_to_json(finding, replay->machines[playing->machine].realtime_offset_ns));
 }
@@ -78,8 +79,10 @@ static int add_entry(struct replay *replay, struct replay_machine *machine, stru
 	return 0;
 }
 
-/* That of the first of these entries, with all others whose times are on one clock with its own: those of its number. */
-static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count, const size_t *clocks)
+/* That of the first of these entries, with all others whose times are on one clock with its own: those of its number.
+ */
+static int add_machine(struct replay *replay, struct playing *playing, struct box_entry *entries, size_t count,
+		       const size_t *clocks)
 {
 	struct replay_machine *machine = &replay->machines[replay->machine_count];
 	int error = 0;
@@ -152,7 +155,8 @@ static uint64_t now_of_living(const struct replay_process *processes, size_t cou
 	return now_ns;
 }
 
-/* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole job. */
+/* A rank has ended, the others wait for it and live: if they still do after a moment, this is not the end of the whole
+ * job. */
 static void report_inits(const struct replay *replay, const struct replay_machine *machine)
 {
 	const struct timespec moment = { .tv_sec = 1 };
@@ -182,7 +186,9 @@ static void show_progress(void *argument, uint64_t passed, uint64_t all)
 	const uint64_t whole = 1000;
 	const struct playing *playing = argument;
 
-	progress_show(playing->progress, playing->machine * whole + (all ? (uint64_t)((double)passed / (double)all * (double)whole) : whole),
+	progress_show(playing->progress,
+		      playing->machine * whole +
+			  (all ? (uint64_t)((double)passed / (double)all * (double)whole) : whole),
 		      playing->replay->machine_count * whole);
 }
 
@@ -332,7 +338,8 @@ static void count_others(const struct replay *replay, const struct replay_machin
 
 char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine)
 {
-	char *host = foreign_text(replay_header(&replay->processes[machine->first])->host), *name = NULL, list[256], others[32];
+	char *host = foreign_text(replay_header(&replay->processes[machine->first])->host), *name = NULL, list[256],
+	     others[32];
 	int32_t *ranks = calloc(machine->count + 1, sizeof(*ranks));
 	size_t count = ranks ? replay_ranks(replay, machine->first, machine->count, ranks) : 0;
 

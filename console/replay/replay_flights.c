@@ -26,7 +26,8 @@ static struct known_flight *find(const struct gathering *gathering, const struct
 	for (size_t i = 0; i < gathering->count; i++) {
 		const struct analysis_flight *known = &gathering->list[i].flight;
 
-		if (known->comm == flight->comm && known->function == flight->function && known->sequence == flight->sequence)
+		if (known->comm == flight->comm && known->function == flight->function &&
+		    known->sequence == flight->sequence)
 			return &gathering->list[i];
 	}
 	return NULL;
@@ -90,8 +91,8 @@ static bool is_member(const struct replay_process *process, const struct analysi
 	return member;
 }
 
-/* Has a process that is in this communicator not come to the operation? Each of its calls that the box still has must be numbered as
- * the operation is, and the ring must have kept one, or everything: else nothing is known. */
+/* Has a process that is in this communicator not come to the operation? Each of its calls that the box still has must
+ * be numbered as the operation is, and the ring must have kept one, or everything: else nothing is known. */
 static bool has_not_called(const struct replay_process *process, const struct analysis_flight *flight)
 {
 	const struct rw_box_header *header = replay_header(process);
@@ -108,7 +109,8 @@ static bool has_not_called(const struct replay_process *process, const struct an
 
 		if (!communicator || communicator->id != flight->comm || operation->function != flight->function)
 			continue;
-		certain = operation->known & RW_KNOWN_IDENT && !(operation->flags & (RW_FLAG_UNANNOUNCED | RW_FLAG_CAPTURED));
+		certain =
+		    operation->known & RW_KNOWN_IDENT && !(operation->flags & (RW_FLAG_UNANNOUNCED | RW_FLAG_CAPTURED));
 		seen = true;
 		called |= operation->sequence >= flight->sequence;
 	}
@@ -132,7 +134,9 @@ static void add_missing(const struct gathering *gathering, struct known_flight *
 {
 	const struct replay *replay = gathering->replay;
 
-	for (size_t i = 0; !is_pair(&known->flight) && !is_whole(&known->flight) && i < replay->count && has_room(gathering, known); i++) {
+	for (size_t i = 0;
+	     !is_pair(&known->flight) && !is_whole(&known->flight) && i < replay->count && has_room(gathering, known);
+	     i++) {
 		const struct replay_process *process = &replay->processes[i];
 		size_t machine = (size_t)(replay_machine_of(replay, process) - replay->machines);
 

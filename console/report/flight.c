@@ -135,8 +135,8 @@ static void print_missing(FILE *out, const struct replay *replay, const struct a
 		int used = snprintf(who, sizeof(who), "rank %d", flight->missing[i]);
 
 		if (process)
-			snprintf(who + used, sizeof(who) - (size_t)used, " (host %.64s, pid %u), %s", replay_header(process)->host,
-				 replay_header(process)->pid, flight_life_text(process));
+			snprintf(who + used, sizeof(who) - (size_t)used, " (host %.64s, pid %u), %s",
+				 replay_header(process)->host, replay_header(process)->pid, flight_life_text(process));
 		fprintf(out, "    %-8s", i ? "" : "missing");
 		paragraph_print(out, who, COLUMN, COLUMN, width);
 		if (process)

@@ -26,7 +26,8 @@ static void print_ranks(FILE *out, const char *label, const int32_t *ranks, size
 {
 	char list[LIST];
 
-	fprintf(out, "    %-8srank%s %s\n", label, count > 1 ? "s" : "", rank_list_text(list, sizeof(list), ranks, count));
+	fprintf(out, "    %-8srank%s %s\n", label, count > 1 ? "s" : "",
+		rank_list_text(list, sizeof(list), ranks, count));
 }
 
 static bool is_among(const int32_t *ranks, size_t count, int32_t rank)

@@ -30,12 +30,14 @@ static unsigned faults_of(const json_t *finding)
 		const char *kind;
 		enum ledger_fault fault;
 	} kinds[] = {
-		{ "straggler", LEDGER_LATE }, { "slowdown", LEDGER_LATE }, { "hang", LEDGER_LAST }, { "gone", LEDGER_LAST },
-		{ "nan", LEDGER_BAD },	      { "inf", LEDGER_BAD },	   { "drift", LEDGER_BAD }, { "saturation", LEDGER_BAD },
-		{ "corruption", LEDGER_BAD }, { "gpu", LEDGER_BAD },
+		{ "straggler", LEDGER_LATE }, { "slowdown", LEDGER_LATE },  { "hang", LEDGER_LAST },
+		{ "gone", LEDGER_LAST },      { "nan", LEDGER_BAD },        { "inf", LEDGER_BAD },
+		{ "drift", LEDGER_BAD },      { "saturation", LEDGER_BAD }, { "corruption", LEDGER_BAD },
+		{ "gpu", LEDGER_BAD },
 	};
 
-	if (value_is(finding, "severity", "notice") || value_is(finding, "confidence", "inconclusive") || value_is(finding, "scope", "job"))
+	if (value_is(finding, "severity", "notice") || value_is(finding, "confidence", "inconclusive") ||
+	    value_is(finding, "scope", "job"))
 		return 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (value_is(finding, "kind", kinds[i].kind))
@@ -74,7 +76,8 @@ static void name_gpu(char name[GPU_NAME], const uint8_t *uuid)
 	int used = snprintf(name, GPU_NAME, "GPU-");
 
 	for (int i = 0; i < 16; i++)
-		used += snprintf(name + used, GPU_NAME - (size_t)used, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+		used += snprintf(name + used, GPU_NAME - (size_t)used, "%s%02x",
+				 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 static int add_process(struct parts *parts, const struct rw_box_header *header)
@@ -123,7 +126,9 @@ static struct ledger_entry *find_or_add(struct ledger *ledger, enum ledger_sort 
 		return NULL;
 	ledger->entries[sort] = entries;
 	entries[ledger->counts[sort]] = (struct ledger_entry){ .name = strdup(part->name), .host = strdup(part->host) };
-	return entries[ledger->counts[sort]].name && entries[ledger->counts[sort]].host ? &entries[ledger->counts[sort]++] : NULL;
+	return entries[ledger->counts[sort]].name && entries[ledger->counts[sort]].host
+		   ? &entries[ledger->counts[sort]++]
+		   : NULL;
 }
 
 static int add_job(struct ledger_entry *entry, unsigned faults, double share)
@@ -160,7 +165,8 @@ static int add_sort(struct ledger *ledger, enum ledger_sort sort, const struct p
 	struct ledger_part *list = calloc(parts->counts[sort] + 1, sizeof(*list));
 
 	for (size_t i = 0; i < parts->counts[sort] && list; i++)
-		list[i] = (struct ledger_part){ parts->list[sort][i].name, parts->list[sort][i].host, parts->list[sort][i].faults };
+		list[i] = (struct ledger_part){ parts->list[sort][i].name, parts->list[sort][i].host,
+						parts->list[sort][i].faults };
 	int err = list ? ledger_add_parts(ledger, sort, list, parts->counts[sort]) : -ENOMEM;
 
 	free(list);
@@ -195,7 +201,8 @@ int ledger_add(struct ledger *ledger, const struct replay *replay)
 	return err;
 }
 
-/* P(named in k jobs or more) where each job names it with its own share: the Poisson binomial distribution, summed up job by job. */
+/* P(named in k jobs or more) where each job names it with its own share: the Poisson binomial distribution, summed up
+ * job by job. */
 static int judge(struct ledger_entry *entry)
 {
 	double *jobs = calloc(entry->jobs + 2, sizeof(*jobs));
@@ -229,7 +236,8 @@ static int by_chance(const void *left, const void *right)
 
 	if (a->chance < b->chance || a->chance > b->chance)
 		return a->chance < b->chance ? -1 : 1;
-	return a->named_in != b->named_in ? (a->named_in < b->named_in) - (a->named_in > b->named_in) : strcmp(a->name, b->name);
+	return a->named_in != b->named_in ? (a->named_in < b->named_in) - (a->named_in > b->named_in)
+					  : strcmp(a->name, b->name);
 }
 
 int ledger_judge(struct ledger *ledger)

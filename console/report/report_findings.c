@@ -32,7 +32,8 @@ static void print_one(FILE *out, const struct report_findings *findings, const j
 	}
 }
 
-/* Those that are asked for: as text the verdict comes first, as JSON they stand in the order in which they were found. */
+/* Those that are asked for: as text the verdict comes first, as JSON they stand in the order in which they were found.
+ */
 static json_t *choose(const struct report_findings *findings)
 {
 	json_t *chosen = json_array(), *finding;
@@ -63,7 +64,9 @@ size_t report_findings_print(FILE *out, const struct report_findings *findings)
 			print_one(out, findings, finding);
 	}
 	if (left_out)
-		fprintf(out, "\nand %zu more of ranks whose values were bad again and again: --json prints all of them\n", left_out);
+		fprintf(out,
+			"\nand %zu more of ranks whose values were bad again and again: --json prints all of them\n",
+			left_out);
 	json_decref(times);
 	json_decref(chosen);
 	return asked;
@@ -74,6 +77,7 @@ enum rw_severity report_findings_worst(const json_t *list, enum rw_severity wors
 	json_t *finding;
 	const char *key;
 
-	json_object_foreach((json_t *)list, key, finding) if (severity_of(finding) > worst) worst = severity_of(finding);
+	json_object_foreach((json_t *)list, key, finding) if (severity_of(finding) > worst) worst =
+	    severity_of(finding);
 	return worst;
 }

@@ -78,11 +78,17 @@ static void print_several(FILE *out, const struct replay *replay)
 
 	free(firsts);
 	if (boots > 1 && replay->machine_count == 1)
-		fprintf(out, "machines  %zu, judged together: their clocks are compared by when the same collectives ended on them\n", boots);
+		fprintf(out,
+			"machines  %zu, judged together: their clocks are compared by when the same collectives ended "
+			"on them\n",
+			boots);
 	else if (boots > 1)
-		fprintf(out, "machines  %zu, in %zu groups whose clocks cannot be compared, since they saw too few of the same collectives end: "
-			     "each group is judged by itself; what only two of them together would show is not looked for, but for operations "
-			     "in flight, which are matched by the order of calls. Times of day are each group's own\n",
+		fprintf(out,
+			"machines  %zu, in %zu groups whose clocks cannot be compared, since they saw too few of the "
+			"same collectives end: "
+			"each group is judged by itself; what only two of them together would show is not looked for, "
+			"but for operations "
+			"in flight, which are matched by the order of calls. Times of day are each group's own\n",
 			boots, replay->machine_count);
 }
 
@@ -205,9 +211,12 @@ static void print_mask(FILE *out, const struct replay *replay)
 		count += replay_header(&replay->processes[i])->mask_missing != 0;
 	}
 	if (count)
-		fprintf(out, "mask      NCCL's event mask lacked 0x%" PRIx64 " of what rankwatch asks for, in %zu of %zu processes: "
-			     "operations that began then are not in the boxes, or only in part, and their ranks look as if they had "
-			     "called nothing. Somebody set the mask, as NCCL's RAS client can\n",
+		fprintf(out,
+			"mask      NCCL's event mask lacked 0x%" PRIx64
+			" of what rankwatch asks for, in %zu of %zu processes: "
+			"operations that began then are not in the boxes, or only in part, and their ranks look as if "
+			"they had "
+			"called nothing. Somebody set the mask, as NCCL's RAS client can\n",
 			missing, count, replay->count);
 }
 
@@ -241,7 +250,8 @@ static void print_recorded(FILE *out, const struct analysis_summary *summary)
 	if (summary->dropped)
 		fprintf(out, "; %" PRIu64 " dropped", summary->dropped);
 	if (summary->forgotten)
-		fprintf(out, "; %" PRIu64 " calls of groups forgotten before all their ranks had ended them", summary->forgotten);
+		fprintf(out, "; %" PRIu64 " calls of groups forgotten before all their ranks had ended them",
+			summary->forgotten);
 	fputc('\n', out);
 }
 

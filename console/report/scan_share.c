@@ -26,8 +26,8 @@ json_t *scan_share_json(const struct box_entry *entries, size_t count)
 			memcpy(state, header->scan_state, sizeof(header->scan_state));
 	}
 	char *text = foreign_text(state);
-	json_t *told = json_pack("{s:s, s:I, s:I, s:I}", "state", text ? text : "", "every", (json_int_t)every, "buffers",
-				 (json_int_t)buffers, "left_out", (json_int_t)left_out);
+	json_t *told = json_pack("{s:s, s:I, s:I, s:I}", "state", text ? text : "", "every", (json_int_t)every,
+				 "buffers", (json_int_t)buffers, "left_out", (json_int_t)left_out);
 	free(text);
 	return told;
 }
@@ -38,21 +38,25 @@ static void print_sampled(FILE *out, long long buffers, long long left_out, long
 		fprintf(out, "sampled, now 1 operation in %lld: ", every);
 	else
 		fputs("sampled, every operation now: ", out);
-	fprintf(out, "%lld buffers were scanned and %lld operations left out. Bad values that begin in one of these are reported where they are first "
-		     "seen, and their origin as unknown\n",
+	fprintf(out,
+		"%lld buffers were scanned and %lld operations left out. Bad values that begin in one of these are "
+		"reported where they are first "
+		"seen, and their origin as unknown\n",
 		buffers, left_out);
 }
 
 void scan_share_print(FILE *out, int label, const json_t *scan)
 {
-	long long buffers = (long long)value_number(scan, "buffers", 0), left_out = (long long)value_number(scan, "left_out", 0);
+	long long buffers = (long long)value_number(scan, "buffers", 0),
+		  left_out = (long long)value_number(scan, "left_out", 0);
 	const char *state = value_text(scan, "state");
 
 	fprintf(out, "%-*s", label, "scan");
 	if (!json_is_object(scan))
 		fputs("its black boxes cannot be read from here\n", out);
 	else if (!buffers)
-		fprintf(out, "no buffer was scanned (%s): that no NaN is found says nothing here\n", state && *state ? state : "none");
+		fprintf(out, "no buffer was scanned (%s): that no NaN is found says nothing here\n",
+			state && *state ? state : "none");
 	else if (!left_out)
 		fprintf(out, "no operation was left out for the sake of cost; %lld buffers were scanned\n", buffers);
 	else

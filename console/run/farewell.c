@@ -75,9 +75,11 @@ static void print_no_room(FILE *out, const char *why)
 static void print_absence(FILE *out, enum farewell_absence absence)
 {
 	if (absence == FAREWELL_GLOO)
-		fputs("rankwatch: no NCCL communicator was seen: the job used gloo (backend=), which is not watched\n", out);
+		fputs("rankwatch: no NCCL communicator was seen: the job used gloo (backend=), which is not watched\n",
+		      out);
 	else if (absence != FAREWELL_FAILED_AT_ONCE)
-		fputs("rankwatch: no NCCL communicator was seen. Should there be one? rankwatch doctor -- COMMAND\n", out);
+		fputs("rankwatch: no NCCL communicator was seen. Should there be one? rankwatch doctor -- COMMAND\n",
+		      out);
 }
 
 static void print_removed(FILE *out, const json_t *body, const struct kept_boxes *own)
@@ -97,7 +99,8 @@ static void print_held(FILE *out, const struct kept_boxes *others, uint64_t limi
 
 	if (limit == KEPT_BOXES_ALL || !others->held)
 		return;
-	fprintf(out, "  kept       %s: %u black box%s of %u ended run%s; beyond %s the oldest are removed (--keep-boxes)\n",
+	fprintf(out,
+		"  kept       %s: %u black box%s of %u ended run%s; beyond %s the oldest are removed (--keep-boxes)\n",
 		size_text(held, others->held_bytes), others->held, others->held == 1 ? "" : "es", others->held_runs,
 		others->held_runs == 1 ? "" : "s", size_text(most, limit));
 }
@@ -128,7 +131,8 @@ static void print_line(FILE *out, const char *label, write_line *write, const js
 	free(text);
 }
 
-/* Announced before, and scrolled away since: the terminal's last lines say who it was, how sure that is, why, and what to do. */
+/* Announced before, and scrolled away since: the terminal's last lines say who it was, how sure that is, why, and what
+ * to do. */
 static void print_worst(FILE *out, const json_t *finding)
 {
 	const char *kind = value_text(finding, "kind"), *text = value_text(finding, "text");
@@ -137,8 +141,8 @@ static void print_worst(FILE *out, const json_t *finding)
 	const char *sure = value_text(finding, "confidence");
 	bool certain = !sure || !strcmp(sure, "certain");
 
-	foreign_line(out, "  verdict    %s: %s%s%s%s", kind ? kind : "?", text ? text : "?", certain ? "" : " (", certain ? "" : sure,
-		     certain ? "" : ")");
+	foreign_line(out, "  verdict    %s: %s%s%s%s", kind ? kind : "?", text ? text : "?", certain ? "" : " (",
+		     certain ? "" : sure, certain ? "" : ")");
 	if (json_is_object(cause) && !cause_text_is_whole_process(cause))
 		print_line(out, "because", cause_text_write, finding);
 	if (incident_text_is_story(finding))
@@ -170,8 +174,8 @@ static void print_unwatched(FILE *out, const char *boxes, const json_t *worst)
 		print_worst(out, worst);
 }
 
-void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t *summary, const struct tidied *tidied, uint64_t limit,
-		    const json_t *worst, enum farewell_absence absence)
+void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t *summary, const struct tidied *tidied,
+		    uint64_t limit, const json_t *worst, enum farewell_absence absence)
 {
 	const json_t *body = json_object_get(summary, "summary");
 	const char *no_room = json_string_value(json_object_get(body, "no_room"));

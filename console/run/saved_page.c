@@ -45,8 +45,8 @@ static int start(const struct saved_page_request *request, const char *path, pid
 	return -err;
 }
 
-/* SIGTERM has it remove its half page; SIGKILL ends one that does not within a second. One that hangs in a file system cannot be
- * ended at all, and is not waited for. */
+/* SIGTERM has it remove its half page; SIGKILL ends one that does not within a second. One that hangs in a file system
+ * cannot be ended at all, and is not waited for. */
 static void stop(pid_t pid, int pidfd)
 {
 	int status;
@@ -69,7 +69,9 @@ static int end(pid_t pid, int pidfd, int err)
 		if (errno != EINTR)
 			return -errno;
 	/* Of a box that could not be read to its end the page says so. */
-	return WIFEXITED(status) && (WEXITSTATUS(status) == COMMAND_DONE || WEXITSTATUS(status) == COMMAND_INCOMPLETE) ? 0 : -EIO;
+	return WIFEXITED(status) && (WEXITSTATUS(status) == COMMAND_DONE || WEXITSTATUS(status) == COMMAND_INCOMPLETE)
+		   ? 0
+		   : -EIO;
 }
 
 int saved_page_write(const struct saved_page_request *request, char path[PATH_MAX])

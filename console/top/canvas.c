@@ -49,7 +49,8 @@ static wchar_t plain_glyph(wchar_t glyph)
 {
 	static const struct {
 		wchar_t from, to;
-	} known[] = { { L'·', '|' }, { L'…', '~' }, { L'×', 'x' }, { L'→', '>' }, { L'←', '<' }, { L'▸', '>' }, { L'—', '-' }, { L'─', '-' } };
+	} known[] = { { L'·', '|' }, { L'…', '~' }, { L'×', 'x' }, { L'→', '>' },
+		      { L'←', '<' }, { L'▸', '>' }, { L'—', '-' }, { L'─', '-' } };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].from == glyph)
@@ -161,7 +162,8 @@ static size_t line_bytes(const struct canvas *canvas, const char *text, int widt
 	}
 	if (fits)
 		return fits;
-	for (fits = strcspn(text, " "); fits > 1 && (width_of(canvas, text, fits) > width || (text[fits] & 0xc0) == 0x80);)
+	for (fits = strcspn(text, " ");
+	     fits > 1 && (width_of(canvas, text, fits) > width || (text[fits] & 0xc0) == 0x80);)
 		fits--;
 	return fits;
 }

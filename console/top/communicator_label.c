@@ -33,7 +33,8 @@ char *communicator_label(const struct model *model, const char *id, const char *
 	for (size_t i = 0; ranks && i < communicator->member_count; i++)
 		ranks[i] = communicator->members[i].rank;
 	if (ranks && communicator->member_count)
-		snprintf(text, size, "%s (%s)", name, rank_list_text(list, sizeof(list), ranks, communicator->member_count));
+		snprintf(text, size, "%s (%s)", name,
+			 rank_list_text(list, sizeof(list), ranks, communicator->member_count));
 	free(ranks);
 	return text;
 }

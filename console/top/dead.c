@@ -52,7 +52,8 @@ int dead_open(struct dead *dead, struct model *model, struct boxes *boxes)
 void dead_show_rank(const struct dead *dead, struct model *model, int32_t rank)
 {
 	struct snapshot_source source = source_of(dead);
-	json_t *row = rank < 0 || (model->detail && model->detail_rank == rank) ? NULL : snapshot_rank_json(&source, rank);
+	json_t *row =
+	    rank < 0 || (model->detail && model->detail_rank == rank) ? NULL : snapshot_rank_json(&source, rank);
 
 	if (row)
 		take(model, json_pack("{s:o}", "rank", row));

@@ -19,7 +19,8 @@ static enum canvas_style style_of(const struct model_finding *finding, double at
 }
 
 /* The label in its own style, the rest as it is. */
-static void draw_line(struct canvas *canvas, int row, enum canvas_style label_style, enum canvas_style style, const char *line)
+static void draw_line(struct canvas *canvas, int row, enum canvas_style label_style, enum canvas_style style,
+		      const char *line)
 {
 	char label[LABEL + 1];
 	size_t length = strlen(line);
@@ -30,7 +31,8 @@ static void draw_line(struct canvas *canvas, int row, enum canvas_style label_st
 		canvas_cut(canvas, row, 1 + LABEL, canvas->width - 1 - LABEL, style, line + LABEL);
 }
 
-int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms, bool whole)
+int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms,
+		       bool whole)
 {
 	const struct finding_style style = { .whole = whole, .width = canvas->width - 1 };
 	char *text = NULL, *rest, *line;
@@ -48,7 +50,8 @@ int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct mo
 
 	json_decref(without);
 	fclose(out);
-	for (line = err ? NULL : strtok_r(text, "\n", &rest); line && taken < rows; line = strtok_r(NULL, "\n", &rest), taken++) {
+	for (line = err ? NULL : strtok_r(text, "\n", &rest); line && taken < rows;
+	     line = strtok_r(NULL, "\n", &rest), taken++) {
 		bool open = ranking_is_open(finding, at_ms);
 
 		draw_line(canvas, row + taken, taken ? STYLE_DIM : style_of(finding, at_ms),

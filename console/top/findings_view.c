@@ -62,7 +62,8 @@ static size_t collect(const struct view_drawing *drawing, struct order *orders)
 
 	for (size_t i = 0; i < model->finding_count; i++)
 		if (model->findings[i].first_ms <= at_ms)
-			orders[count++] = (struct order){ &model->findings[i], ranking_is_open(&model->findings[i], at_ms) };
+			orders[count++] =
+			    (struct order){ &model->findings[i], ranking_is_open(&model->findings[i], at_ms) };
 	qsort(orders, count, sizeof(*orders), by_weight);
 	return count;
 }
@@ -84,7 +85,8 @@ void findings_draw(struct view_drawing *drawing)
 
 		if (chosen)
 			canvas_text(drawing->canvas, row, 0, STYLE_CHOSEN, "▸");
-		row += finding_lines_draw(drawing->canvas, row, left < LINES ? left : LINES, orders[i].finding, at_ms, chosen || model->dead);
+		row += finding_lines_draw(drawing->canvas, row, left < LINES ? left : LINES, orders[i].finding, at_ms,
+					  chosen || model->dead);
 		if (chosen)
 			row += draw_evidence(drawing, row, orders[i].finding->json);
 		row++;

@@ -13,7 +13,9 @@ static void subscribe(struct live *live)
 	char line[160];
 
 	snprintf(line, sizeof(line),
-		 "{\"id\":1,\"subscribe\":[\"ranks\",\"communicators\",\"gpus\",\"findings\",\"cells\",\"hosts\"],\"every_ms\":%d}", live->every_ms);
+		 "{\"id\":1,\"subscribe\":[\"ranks\",\"communicators\",\"gpus\",\"findings\",\"cells\",\"hosts\"],"
+		 "\"every_ms\":%d}",
+		 live->every_ms);
 	collector_client_send(&live->client, line);
 }
 
@@ -39,7 +41,8 @@ static int connect_to(struct live *live, enum collector_client_where where)
 static int connect_again(struct live *live)
 {
 	bool known = live->model->greeted;
-	int err = connect_to(live, !live->falls_back || (known && live->model->all_nodes) ? COLLECTOR_CLIENT_ALL_NODES : COLLECTOR_CLIENT_ANYWHERE);
+	int err = connect_to(live, !live->falls_back || (known && live->model->all_nodes) ? COLLECTOR_CLIENT_ALL_NODES
+											  : COLLECTOR_CLIENT_ANYWHERE);
 
 	if (err && live->falls_back && !known) {
 		int second = connect_to(live, COLLECTOR_CLIENT_ALL_NODES);
@@ -50,7 +53,9 @@ static int connect_again(struct live *live)
 
 int live_open(struct live *live, struct model *model, const char *job, bool all_nodes, int every_ms)
 {
-	*live = (struct live){ .falls_back = !all_nodes, .model = model, .every_ms = every_ms, .tried_ms = clock_unix_ms() };
+	*live = (struct live){
+		.falls_back = !all_nodes, .model = model, .every_ms = every_ms, .tried_ms = clock_unix_ms()
+	};
 	snprintf(live->job, sizeof(live->job), "%s", job ? job : "");
 	return connect_again(live);
 }
@@ -69,7 +74,8 @@ int live_read(struct live *live, double now_ms)
 {
 	int err = live->client.fd >= 0 ? collector_client_read(&live->client) : 0;
 
-	/* Who accepted may be a collector that was just killed, or, at the address that jobs share, one of another job. */
+	/* Who accepted may be a collector that was just killed, or, at the address that jobs share, one of another job.
+	 */
 	if (err && live->falls_back && !live->asks_all_nodes && !live->model->greeted)
 		err = connect_to(live, COLLECTOR_CLIENT_ALL_NODES) ? err : 0;
 	if (err)

@@ -22,7 +22,8 @@ static float largest_of(const struct model_column *column, size_t line)
 {
 	if (line >= column->line_count)
 		return 0;
-	return column->magnitudes[line].brought > 0 ? column->magnitudes[line].brought : column->magnitudes[line].result;
+	return column->magnitudes[line].brought > 0 ? column->magnitudes[line].brought
+						    : column->magnitudes[line].result;
 }
 
 static struct line line_until(const struct model *model, size_t index, long last)
@@ -35,7 +36,8 @@ static struct line line_until(const struct model *model, size_t index, long last
 		if (value <= 0)
 			continue;
 		line.now = value;
-		line.rank = model->columns[i].magnitudes[index].brought > 0 ? model->columns[i].magnitudes[index].rank : -1;
+		line.rank =
+		    model->columns[i].magnitudes[index].brought > 0 ? model->columns[i].magnitudes[index].rank : -1;
 		line.first = line.first > 0 ? line.first : value;
 		line.least = line.least > 0 ? fminf(line.least, value) : value;
 		line.most = fmaxf(line.most, value);
@@ -90,7 +92,8 @@ static void draw_head(struct view_drawing *drawing, int row, size_t shown, size_
 	char name[64] = "LARGEST IN";
 
 	if (shown < count || drawing->model->more_lines)
-		snprintf(name, sizeof(name), "LARGEST IN %zu/%zu%s", shown, count, drawing->model->more_lines ? "+" : "");
+		snprintf(name, sizeof(name), "LARGEST IN %zu/%zu%s", shown, count,
+			 drawing->model->more_lines ? "+" : "");
 	canvas_style_row(canvas, row, STYLE_HEAD);
 	canvas_cut(canvas, row, NAME_AT, NAME, STYLE_HEAD, name);
 	canvas_text(canvas, row, NOW_AT, STYLE_HEAD, "MAGNITUDE");

@@ -19,7 +19,8 @@ static void copy_operation(char *out, size_t size, const json_t *operation)
 		return;
 	field_copy(comm, sizeof(comm), field_get(operation, "comm_name"));
 	field_copy(function, sizeof(function), field_get(operation, "function"));
-	snprintf(out, size, "%s #%lld on %s", *function ? function : "operation", (long long)field_integer(operation, "sequence", 0), comm);
+	snprintf(out, size, "%s #%lld on %s", *function ? function : "operation",
+		 (long long)field_integer(operation, "sequence", 0), comm);
 }
 
 static void copy_thread(struct model_rank *rank, const json_t *thread)
@@ -33,7 +34,8 @@ static void copy_thread(struct model_rank *rank, const json_t *thread)
 	field_copy(path, sizeof(path), field_get(thread, "path"));
 	rank->seen_ms = field_number(thread, "seen_unix_ms", 0);
 	if (*call)
-		snprintf(rank->thread, sizeof(rank->thread), "%.*s in %s(2)%s%.*s", 32, name, call, *path ? " on " : "", 120, path);
+		snprintf(rank->thread, sizeof(rank->thread), "%.*s in %s(2)%s%.*s", 32, name, call, *path ? " on " : "",
+			 120, path);
 }
 
 /* Waits and transfers are one where messages tell of them. */
@@ -183,7 +185,8 @@ static void take_communicator(struct model_communicator *communicator, const jso
 	for (size_t i = 0; communicator->members && i < count; i++, communicator->member_count++) {
 		const json_t *member = json_array_get(members, i);
 
-		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1), (uint64_t)field_integer(member, "calls", -1),
+		communicator->members[i] = (struct model_member){ field_small(member, "rank", -1),
+								  (uint64_t)field_integer(member, "calls", -1),
 								  json_is_true(field_get(member, "captured")) };
 	}
 	if (communicator->members)
@@ -230,7 +233,11 @@ static const char *short_level(const char *name)
 {
 	static const struct {
 		const char *name, *text;
-	} levels[] = { { "ebpf", "eBPF" }, { "root", "/proc (root)" }, { "proc", "/proc" }, { "self", "black boxes" }, { "none", "unseen" } };
+	} levels[] = { { "ebpf", "eBPF" },
+		       { "root", "/proc (root)" },
+		       { "proc", "/proc" },
+		       { "self", "black boxes" },
+		       { "none", "unseen" } };
 
 	for (size_t i = 0; name && i < sizeof(levels) / sizeof(levels[0]); i++)
 		if (!strcmp(levels[i].name, name))
@@ -338,7 +345,8 @@ static void close_others(struct model *model, const json_t *open)
 		const json_t *id;
 		size_t k;
 
-		json_array_foreach(open, k, id) found |= json_is_string(id) && !strcmp(json_string_value(id), finding->id);
+		json_array_foreach(open, k, id) found |=
+		    json_is_string(id) && !strcmp(json_string_value(id), finding->id);
 		if (!found && !finding->closed_ms)
 			finding->closed_ms = model->at_ms;
 	}
@@ -410,7 +418,8 @@ static size_t count_of(const struct model *model, const char *id)
 	return count;
 }
 
-/* Bad values that a rank makes after it was clean again, or after some that harmed nothing. Of many the first and the last are kept. */
+/* Bad values that a rank makes after it was clean again, or after some that harmed nothing. Of many the first and the
+ * last are kept. */
 static bool is_another(const struct model *model, const struct model_finding *before, const json_t *json)
 {
 	return json_is_object(field_get(json, "values")) && (before->closed_ms > 0 || !before->severity) &&

@@ -86,7 +86,8 @@ static size_t line_of(struct model *model, const char *id)
 	return model->line_count++;
 }
 
-/* Into `places`: which of the model's lines each of the message's is. Another collector may have them in another order. */
+/* Into `places`: which of the model's lines each of the message's is. Another collector may have them in another order.
+ */
 static size_t take_lines(struct model *model, const json_t *cells, size_t places[MODEL_LINES])
 {
 	size_t count = json_array_size(field_get(cells, "lines"));

@@ -146,13 +146,15 @@ static int draw_hosts(struct view_drawing *drawing, int row)
 	}
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  hosts");
 	if (silent)
-		canvas_print(drawing->canvas, row, LABEL, STYLE_WARN, "%zu, of which %zu %s silent: %s for %s (7)", model->host_count, silent_count,
-			     silent_count == 1 ? "is" : "are", silent->name, view_duration(since, sizeof(since), drawing->now_ms - silent->heard_ms));
+		canvas_print(drawing->canvas, row, LABEL, STYLE_WARN, "%zu, of which %zu %s silent: %s for %s (7)",
+			     model->host_count, silent_count, silent_count == 1 ? "is" : "are", silent->name,
+			     view_duration(since, sizeof(since), drawing->now_ms - silent->heard_ms));
 	else if (ended)
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (7)", model->host_count, ended,
-			     ended == 1 ? "has" : "have");
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (7)",
+			     model->host_count, ended, ended == 1 ? "has" : "have");
 	else
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard from (7)", model->host_count);
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard from (7)",
+			     model->host_count);
 	return row + 1;
 }
 
@@ -196,7 +198,8 @@ static void write_lost(const struct view_drawing *drawing, const struct account 
 		snprintf(of, sizeof(of), "in %.0f %ss", steps, unit);
 	else if (column)
 		snprintf(of, sizeof(of), "in this %s", unit);
-	snprintf(text, size, "%s %s, %.0f %%", view_duration(time, sizeof(time), account->lost), of, whole > 0 ? account->lost / whole * 100 : 0);
+	snprintf(text, size, "%s %s, %.0f %%", view_duration(time, sizeof(time), account->lost), of,
+		 whole > 0 ? account->lost / whole * 100 : 0);
 }
 
 static int draw_lost(struct view_drawing *drawing, int row)
@@ -206,7 +209,8 @@ static int draw_lost(struct view_drawing *drawing, int row)
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  lost");
 	if (drawing->model->all_nodes && !is_any_compared(drawing->model)) {
-		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "not known here: no ranks have been compared over hosts yet");
+		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM,
+			    "not known here: no ranks have been compared over hosts yet");
 		return row + 1;
 	}
 	draw_chart(drawing, row, lost_share, 1, STYLE_HEAT_0);
@@ -219,7 +223,8 @@ static int draw_lost(struct view_drawing *drawing, int row)
 static int draw_time(struct view_drawing *drawing, int row)
 {
 	const struct account account = account_of(drawing);
-	const double parts[] = { account.own, account.wait, account.transfer, account.unseen }, whole = whole_of(&account);
+	const double parts[] = { account.own, account.wait, account.transfer, account.unseen },
+		     whole = whole_of(&account);
 	static const enum canvas_style styles[] = { STYLE_GOOD, STYLE_WAIT, STYLE_WARN, STYLE_DIM };
 	const bool all_nodes = drawing->model->all_nodes;
 	int width = chart_width(drawing), at = LABEL;
@@ -230,16 +235,17 @@ static int draw_time(struct view_drawing *drawing, int row)
 		int cells = (int)(parts[i] / whole * width + 0.5);
 
 		for (int k = 0; k < cells && at < LABEL + width; k++, at++)
-			canvas_text(drawing->canvas, row, at, styles[i], (const char *[]){ "o", all_nodes ? "i" : "w", "t", "?" }[i]);
+			canvas_text(drawing->canvas, row, at, styles[i],
+				    (const char *[]){ "o", all_nodes ? "i" : "w", "t", "?" }[i]);
 	}
 	if (whole <= 0)
 		return row + 1;
 	if (all_nodes)
-		snprintf(text, sizeof(text), "own %.0f inside %.0f unseen %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
-			 parts[3] / whole * 100);
+		snprintf(text, sizeof(text), "own %.0f inside %.0f unseen %.0f %%", parts[0] / whole * 100,
+			 parts[1] / whole * 100, parts[3] / whole * 100);
 	else
-		snprintf(text, sizeof(text), "own %.0f wait %.0f transfer %.0f %%", parts[0] / whole * 100, parts[1] / whole * 100,
-			 parts[2] / whole * 100);
+		snprintf(text, sizeof(text), "own %.0f wait %.0f transfer %.0f %%", parts[0] / whole * 100,
+			 parts[1] / whole * 100, parts[2] / whole * 100);
 	draw_value(drawing, row, text);
 	return row + 1;
 }
@@ -256,8 +262,9 @@ static bool draw_missing(struct view_drawing *drawing, int row)
 		if (strcmp(rank->doing, "missing") != 0 || drawing->now_ms - rank->since_ms < MODEL_STANDS_MS)
 			continue;
 		canvas_text(drawing->canvas, row, 1, STYLE_WARN, "WAITING");
-		canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "for rank %d in %s for %s; nothing is judged yet", rank->rank,
-			     rank->operation, view_duration(since, sizeof(since), drawing->now_ms - rank->since_ms));
+		canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "for rank %d in %s for %s; nothing is judged yet",
+			     rank->rank, rank->operation,
+			     view_duration(since, sizeof(since), drawing->now_ms - rank->since_ms));
 		return true;
 	}
 	return false;
@@ -288,8 +295,8 @@ static int draw_ended(struct view_drawing *drawing, int row, double at_ms)
 	const struct model_finding *worst = worst_before(drawing->model);
 
 	canvas_text(drawing->canvas, row, 1, STYLE_WAIT, "ENDED");
-	canvas_print(drawing->canvas, row++, LABEL, STYLE_BOLD, "all %zu ranks have ended; %s", drawing->model->rank_count,
-		     worst ? "before that:" : "nothing was found");
+	canvas_print(drawing->canvas, row++, LABEL, STYLE_BOLD, "all %zu ranks have ended; %s",
+		     drawing->model->rank_count, worst ? "before that:" : "nothing was found");
 	if (worst)
 		row += finding_lines_draw(drawing->canvas, row, VERDICT, worst, at_ms, drawing->model->dead);
 	return row;
@@ -303,7 +310,8 @@ static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
 
 	for (size_t i = 0; i < model->finding_count; i++) {
 		notices += !model->findings[i].severity && ranking_is_open(&model->findings[i], at_ms);
-		closed += model->findings[i].severity && model->findings[i].closed_ms > 0 && model->findings[i].closed_ms <= at_ms;
+		closed += model->findings[i].severity && model->findings[i].closed_ms > 0 &&
+			  model->findings[i].closed_ms <= at_ms;
 	}
 	if (closed)
 		snprintf(more, sizeof(more), "; %zu finding%s before, over by now", closed, closed == 1 ? "" : "s");
@@ -355,7 +363,8 @@ static const char *limit_text(char *text, size_t size, const struct model *model
 	const char *from = model->watchdog.from;
 	char limit[24];
 
-	snprintf(text, size, *from ? "%s (%s)" : "%s", view_duration(limit, sizeof(limit), model->watchdog.timeout_ms), from);
+	snprintf(text, size, *from ? "%s (%s)" : "%s", view_duration(limit, sizeof(limit), model->watchdog.timeout_ms),
+		 from);
 	return text;
 }
 
@@ -369,14 +378,15 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
 	if (!model->watchdog.timeout_ms)
-		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM, "its time is not known: RANKWATCH_TIMEOUT tells it");
+		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM,
+			    "its time is not known: RANKWATCH_TIMEOUT tells it");
 	else if (runs && left <= 0)
 		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over: it may kill the job any moment",
 			     limit_text(limit, sizeof(limit), model));
 	else if (runs)
-		canvas_print(drawing->canvas, row, LABEL, left < model->watchdog.timeout_ms / 2 ? STYLE_BAD : STYLE_WARN,
-			     "%s left of %s", view_duration(time, sizeof(time), left),
-			     limit_text(limit, sizeof(limit), model));
+		canvas_print(drawing->canvas, row, LABEL,
+			     left < model->watchdog.timeout_ms / 2 ? STYLE_BAD : STYLE_WARN, "%s left of %s",
+			     view_duration(time, sizeof(time), left), limit_text(limit, sizeof(limit), model));
 	else
 		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%s%s",
 			     limit_text(limit, sizeof(limit), model),
@@ -432,7 +442,8 @@ static int draw_ranks(struct view_drawing *drawing, int row)
 		for (size_t i = first; i < ranking.count && i < first + room; i++)
 			rank_row_draw(drawing, row++, &ranking.rows[i], i == drawing->view->cursor);
 		if (drawing->view->cursor < ranking.count)
-			drawing->view->under_cursor = drawing->model->ranks[ranking.rows[drawing->view->cursor].index].rank;
+			drawing->view->under_cursor =
+			    drawing->model->ranks[ranking.rows[drawing->view->cursor].index].rank;
 	}
 	ranking_free(&ranking);
 	return row;

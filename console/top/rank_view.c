@@ -92,9 +92,11 @@ static int draw_scans(struct view_drawing *drawing, int row, const struct model_
 	if (!scanning->buffers)
 		canvas_text(drawing->canvas, row, 1, STYLE_DIM, "scans: no buffer has been scanned");
 	else
-		canvas_print(drawing->canvas, row, 1, STYLE_DIM, "scans: %lld buffers, %lld operations left out; took %s of host, %s of GPU time",
+		canvas_print(drawing->canvas, row, 1, STYLE_DIM,
+			     "scans: %lld buffers, %lld operations left out; took %s of host, %s of GPU time",
 			     (long long)scanning->buffers, (long long)(scanning->left_out > 0 ? scanning->left_out : 0),
-			     view_duration(threads, sizeof(threads), scanning->host_ms), view_duration(gpu, sizeof(gpu), scanning->gpu_ms));
+			     view_duration(threads, sizeof(threads), scanning->host_ms),
+			     view_duration(gpu, sizeof(gpu), scanning->gpu_ms));
 	return row + 1;
 }
 
@@ -107,7 +109,8 @@ static void draw_process(struct view_drawing *drawing, int row, const struct mod
 		snprintf(step, sizeof(step), ", step %lld", (long long)rank->step);
 	if (drawing->at < 0)
 		snprintf(operations, sizeof(operations), ", %llu operations", (unsigned long long)rank->operations);
-	canvas_print(drawing->canvas, row, 1, STYLE_DIM, "host %s, pid %d%s%s", rank->host, rank->pid, step, operations);
+	canvas_print(drawing->canvas, row, 1, STYLE_DIM, "host %s, pid %d%s%s", rank->host, rank->pid, step,
+		     operations);
 }
 
 static int draw_head(struct view_drawing *drawing, int row)
@@ -151,7 +154,10 @@ static void write_stand(FILE *out, const json_t *thread, int columns)
 	const json_t *frame;
 	size_t i;
 	int length = fprintf(out, "%-16.16s %.1s %.20s%s", string(thread, "thread"), string(thread, "state"),
-			     calls ? string(thread, "system_call") : runs ? "running" : "in no call", calls ? "(2)" : "");
+			     calls  ? string(thread, "system_call")
+			     : runs ? "running"
+				    : "in no call",
+			     calls ? "(2)" : "");
 
 	columns -= length + (int)sizeof(" on ");
 	write_path(out, string(thread, "path"), columns > 12 ? (size_t)columns : 12);
@@ -172,9 +178,10 @@ static const json_t *whole_stretch(const json_t *detail, const json_t *thread)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(json_object_get(detail, "blocked"), i, one) if (json_equal(json_object_get(one, "tid"), json_object_get(thread, "tid")) &&
-									  number(one, "until_unix_ms") >= number(thread, "until_unix_ms") &&
-									  lasted_ms(one) > lasted_ms(thread)) return one;
+	json_array_foreach(json_object_get(detail, "blocked"), i,
+			   one) if (json_equal(json_object_get(one, "tid"), json_object_get(thread, "tid")) &&
+				    number(one, "until_unix_ms") >= number(thread, "until_unix_ms") &&
+				    lasted_ms(one) > lasted_ms(thread)) return one;
 	return thread;
 }
 
@@ -243,7 +250,8 @@ static int draw_blocked(struct view_drawing *drawing, int row, const json_t *det
 	if (!count)
 		return row;
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "BLOCKED BEFORE, longest first: for how long, when, thread, call");
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD,
+		    "BLOCKED BEFORE, longest first: for how long, when, thread, call");
 	for (size_t i = 0; i < count && row < drawing->bottom; i++)
 		row = draw_stand(drawing, row, list[i], true);
 	return row;
@@ -261,7 +269,8 @@ static void draw_operation(struct view_drawing *drawing, int row, const json_t *
 		view_duration(by, sizeof(by), late);
 	snprintf(line, sizeof(line), "%-13.13s #%-6lld %-12.12s %-8.8s %8s ago %8s %s%s", string(operation, "function"),
 		 (long long)number(operation, "sequence"), string(operation, "comm_name"), string(operation, "phase"),
-		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late " : "", by);
+		 view_duration(ago, sizeof(ago), end_ms - called > 0 ? end_ms - called : 0), ran, *by ? "late " : "",
+		 by);
 	draw_foreign(drawing, row, 1, !strcmp(string(operation, "phase"), "done") ? STYLE_PLAIN : STYLE_WARN, line);
 }
 
@@ -279,7 +288,8 @@ static void draw_lists(struct view_drawing *drawing, int row)
 		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "none was sampled: nobody waits for this rank");
 	row = draw_blocked(drawing, row, detail, room - 1);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "LAST OPERATIONS                     PHASE      CALLED     ON GPU");
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD,
+		    "LAST OPERATIONS                     PHASE      CALLED     ON GPU");
 	json_array_foreach(json_object_get(detail, "last_operations"), i, item) if (row < drawing->bottom)
 	    draw_operation(drawing, row++, item, drawing->model->at_ms);
 }
@@ -291,13 +301,16 @@ static void draw_answer(struct view_drawing *drawing, int row)
 	char *answer = strdup(string(detail, "answer")), *host = foreign_text(string(detail, "host")), *rest, *line;
 
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD, "WHAT ITS HOST ANSWERED, asked why it is late or does not come");
+	canvas_text(drawing->canvas, row++, 1, STYLE_HEAD,
+		    "WHAT ITS HOST ANSWERED, asked why it is late or does not come");
 	if (!answer || !*answer)
-		canvas_text(drawing->canvas, row++, 1, STYLE_DIM, "nothing of late: it is asked while others wait for this rank");
-	for (line = answer ? strtok_r(answer, "\n", &rest) : NULL; line && row < drawing->bottom; line = strtok_r(NULL, "\n", &rest))
+		canvas_text(drawing->canvas, row++, 1, STYLE_DIM,
+			    "nothing of late: it is asked while others wait for this rank");
+	for (line = answer ? strtok_r(answer, "\n", &rest) : NULL; line && row < drawing->bottom;
+	     line = strtok_r(NULL, "\n", &rest))
 		draw_foreign(drawing, row++, 1, STYLE_PLAIN, line);
-	canvas_print(drawing->canvas, row + 1, 1, STYLE_DIM, "Threads and operations are not known here: \"rankwatch top\" on host %s.",
-		     host ? host : "");
+	canvas_print(drawing->canvas, row + 1, 1, STYLE_DIM,
+		     "Threads and operations are not known here: \"rankwatch top\" on host %s.", host ? host : "");
 	free(answer);
 	free(host);
 }
@@ -307,8 +320,10 @@ void rank_draw(struct view_drawing *drawing)
 	int row = draw_head(drawing, drawing->top);
 
 	if (drawing->at >= 0)
-		canvas_text(drawing->canvas, row + 1, 1, STYLE_DIM, "threads and operations are known of now only: Esc goes there");
-	else if (drawing->model->all_nodes && drawing->model->detail && drawing->model->detail_rank == drawing->view->rank)
+		canvas_text(drawing->canvas, row + 1, 1, STYLE_DIM,
+			    "threads and operations are known of now only: Esc goes there");
+	else if (drawing->model->all_nodes && drawing->model->detail &&
+		 drawing->model->detail_rank == drawing->view->rank)
 		draw_answer(drawing, row + 1);
 	else if (drawing->model->detail && drawing->model->detail_rank == drawing->view->rank)
 		draw_lists(drawing, row + 1);

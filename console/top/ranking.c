@@ -30,7 +30,8 @@ const struct model_finding *ranking_worst_finding(const struct model *model, dou
 	for (size_t i = 0; i < model->finding_count; i++) {
 		const struct model_finding *finding = &model->findings[i];
 
-		if (finding->severity > 0 && ranking_is_open(finding, at_ms) && (!worst || weight_of(finding) > weight_of(worst)))
+		if (finding->severity > 0 && ranking_is_open(finding, at_ms) &&
+		    (!worst || weight_of(finding) > weight_of(worst)))
 			worst = finding;
 	}
 	return worst;
@@ -74,7 +75,8 @@ static void mark_named(const struct model *model, double at_ms, char *letters)
 			if (finding->severity != severity || !ranking_is_open(finding, at_ms))
 				continue;
 			for (size_t k = 0; k < json_array_size(ranks); k++)
-				letters[index_of(model, json_integer_value(json_array_get(ranks, k)))] = letter_of(finding->json);
+				letters[index_of(model, json_integer_value(json_array_get(ranks, k)))] =
+				    letter_of(finding->json);
 		}
 }
 
@@ -96,8 +98,9 @@ static struct standing standing_now(const struct model_rank *rank, double now_ms
 	};
 
 	if (!strcmp(rank->doing, "gone"))
-		return !strcmp(rank->life, "exited") || rank->exit_status == 0 ? (struct standing){ 'E', STYLE_DIM, false }
-									      : (struct standing){ 'X', STYLE_BAD, true };
+		return !strcmp(rank->life, "exited") || rank->exit_status == 0
+			   ? (struct standing){ 'E', STYLE_DIM, false }
+			   : (struct standing){ 'X', STYLE_BAD, true };
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(known[i].doing, rank->doing) && (!known[i].only_long || stands(rank, now_ms)))
 			return known[i].standing;
@@ -160,7 +163,8 @@ static void judge(const struct model *model, long at, double now_ms, const char 
 	bool ended = strchr("TX", row->standing.letter) && !model->dead;
 
 	row->named = named[row->index] != '!';
-	row->standing = (struct standing){ ended ? row->standing.letter : named[row->index], row->named ? STYLE_BAD : STYLE_WARN, true };
+	row->standing = (struct standing){ ended ? row->standing.letter : named[row->index],
+					   row->named ? STYLE_BAD : STYLE_WARN, true };
 }
 
 static bool is_wanted(const struct model_rank *rank, const char *search)
@@ -179,7 +183,11 @@ static double key_of(const struct ranking_row *row)
 {
 	switch (sorted_by) {
 	case SORT_LOST:
-		return (row->named ? -3e6 : row->standing.style == STYLE_BAD ? -2e6 : row->standing.sick ? -1e6 : 0) - row->lost_share;
+		return (row->named                         ? -3e6
+			: row->standing.style == STYLE_BAD ? -2e6
+			: row->standing.sick               ? -1e6
+							   : 0) -
+		       row->lost_share;
 	case SORT_WAIT:
 		return -row->wait_share;
 	case SORT_STATE:
@@ -249,7 +257,8 @@ int ranking_make(struct ranking *ranking, const struct model *model, const struc
 {
 	char *named = calloc(model->rank_count + 1, 1);
 
-	*ranking = (struct ranking){ .rows = calloc(model->rank_count + 1, sizeof(*ranking->rows)), .ranks = model->rank_count };
+	*ranking = (struct ranking){ .rows = calloc(model->rank_count + 1, sizeof(*ranking->rows)),
+				     .ranks = model->rank_count };
 	if (!named || !ranking->rows) {
 		free(named);
 		return -ENOMEM;

@@ -13,7 +13,8 @@ void ranks_draw(struct view_drawing *drawing)
 
 		rank_row_head(drawing, drawing->top, &ranking);
 		for (size_t i = first; i < ranking.count && i < first + (size_t)(page > 0 ? page : 0); i++)
-			rank_row_draw(drawing, drawing->top + 1 + (int)(i - first), &ranking.rows[i], i == view->cursor);
+			rank_row_draw(drawing, drawing->top + 1 + (int)(i - first), &ranking.rows[i],
+				      i == view->cursor);
 		if (view->cursor < ranking.count)
 			view->under_cursor = drawing->model->ranks[ranking.rows[view->cursor].index].rank;
 		if (!ranking.count)

@@ -62,7 +62,8 @@ static void catch_signals(void)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT };
-	struct sigaction end = { .sa_handler = on_end }, crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction end = { .sa_handler = on_end },
+			 crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaction(ends[i], &end, NULL);
@@ -85,9 +86,9 @@ static void note_restore(void)
 	}
 }
 
-/* Orange, blue and their brightness: told apart by everybody. Letters and lengths say the same without. Of 256 colours text has
- * those whose contrast is 3 or more both on black and on white, because terminals are dark or light; what is reversed brings its
- * own black. */
+/* Orange, blue and their brightness: told apart by everybody. Letters and lengths say the same without. Of 256 colours
+ * text has those whose contrast is 3 or more both on black and on white, because terminals are dark or light; what is
+ * reversed brings its own black. */
 static const struct {
 	attr_t attribute;
 	short of_256, of_8, back_256, back_8; /* -1: as the terminal has it */
@@ -150,7 +151,8 @@ int screen_open(bool colour)
 {
 	if (tcgetattr(STDIN_FILENO, &before))
 		return -errno;
-	/* ncurses would believe them, and not the terminal, also after it has been resized. Some shells and containers export them. */
+	/* ncurses would believe them, and not the terminal, also after it has been resized. Some shells and containers
+	 * export them. */
 	unsetenv("COLUMNS");
 	unsetenv("LINES");
 	offer_descriptions();

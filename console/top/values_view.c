@@ -28,11 +28,15 @@ static void draw_row(struct view_drawing *drawing, int row, size_t index, long l
 	canvas_print(drawing->canvas, row, RANK_AT, first >= 0 ? STYLE_BOLD : STYLE_PLAIN, "%5d", rank->rank);
 	canvas_print(drawing->canvas, row, SCANS_AT, STYLE_PLAIN, "%llu", (unsigned long long)rank->clean_scans);
 	if (first >= 0 && model->columns[first].step)
-		canvas_print(drawing->canvas, row, FIRST_AT, STYLE_BAD, "step %llu", (unsigned long long)model->columns[first].step);
+		canvas_print(drawing->canvas, row, FIRST_AT, STYLE_BAD, "step %llu",
+			     (unsigned long long)model->columns[first].step);
 	else if (first >= 0)
 		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_BAD, "yes");
 	else
-		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_DIM, !rank->clean_scans ? "not scanned" : rank->scanning.left_out > 0 ? "none; part is scanned" : "none");
+		canvas_text(drawing->canvas, row, FIRST_AT, STYLE_DIM,
+			    !rank->clean_scans            ? "not scanned"
+			    : rank->scanning.left_out > 0 ? "none; part is scanned"
+							  : "none");
 	for (int i = 0; i < width; i++) {
 		long at = last - width + 1 + i;
 
@@ -48,7 +52,8 @@ static const struct model *ordered_model;
 
 static int by_world_rank(const void *left, const void *right)
 {
-	int32_t a = ordered_model->ranks[*(const size_t *)left].rank, b = ordered_model->ranks[*(const size_t *)right].rank;
+	int32_t a = ordered_model->ranks[*(const size_t *)left].rank,
+		b = ordered_model->ranks[*(const size_t *)right].rank;
 
 	return (a > b) - (a < b);
 }
@@ -69,7 +74,8 @@ static size_t *ranks_in_order(const struct model *model)
 /* Rows for magnitudes: a third of the screen, or what the ranks leave. */
 static int room_for_magnitudes(const struct view_drawing *drawing)
 {
-	int rows = drawing->bottom - drawing->top, ranks = drawing->model->rank_count < 10000 ? (int)drawing->model->rank_count : 10000;
+	int rows = drawing->bottom - drawing->top,
+	    ranks = drawing->model->rank_count < 10000 ? (int)drawing->model->rank_count : 10000;
 
 	return rows - ranks - 1 > rows / 3 ? rows - ranks - 1 : rows / 3;
 }
@@ -79,8 +85,10 @@ void values_draw(struct view_drawing *drawing)
 	const struct model *model = drawing->model;
 
 	if (model->all_nodes) {
-		canvas_text(drawing->canvas, drawing->top + 1, 2, STYLE_DIM, "not known here: \"rankwatch top\" on a node shows what its ranks brought; NaN");
-		canvas_text(drawing->canvas, drawing->top + 2, 2, STYLE_DIM, "and Inf that any node has found are among the findings (6)");
+		canvas_text(drawing->canvas, drawing->top + 1, 2, STYLE_DIM,
+			    "not known here: \"rankwatch top\" on a node shows what its ranks brought; NaN");
+		canvas_text(drawing->canvas, drawing->top + 2, 2, STYLE_DIM,
+			    "and Inf that any node has found are among the findings (6)");
 		return;
 	}
 	int head = magnitude_rows_draw(drawing, drawing->top, room_for_magnitudes(drawing));

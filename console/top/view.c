@@ -82,14 +82,18 @@ static void draw_mode(const struct view_drawing *drawing, char *text, size_t siz
 	const struct model_column *column = drawing->at >= 0 ? model_column(model, drawing->at) : NULL;
 	char clock[16], gone[24];
 
-	clock_text(clock, sizeof(clock), column ? column->until_ms : model->dead || model->gone_ms > 0 ? model->at_ms : drawing->now_ms);
+	clock_text(clock, sizeof(clock),
+		   column                              ? column->until_ms
+		   : model->dead || model->gone_ms > 0 ? model->at_ms
+						       : drawing->now_ms);
 	if (model->gone_ms > 0 && model->over)
 		snprintf(text, size, "JOB OVER  %s ", clock);
 	else if (model->gone_ms > 0)
 		snprintf(text, size, "collector gone, waiting %s ",
 			 view_duration(gone, sizeof(gone), drawing->now_ms - model->gone_ms));
 	else if (column && column->step)
-		snprintf(text, size, "PAST step %llu of %lld  %s ", (unsigned long long)column->last_step, (long long)model->step, clock);
+		snprintf(text, size, "PAST step %llu of %lld  %s ", (unsigned long long)column->last_step,
+			 (long long)model->step, clock);
 	else if (column)
 		snprintf(text, size, "PAST  %s ", clock);
 	else
@@ -117,7 +121,8 @@ static void draw_title(const struct view_drawing *drawing)
 	if (model->jobs_here > 1)
 		snprintf(jobs, sizeof(jobs), " (1 of %zu jobs here)", model->jobs_here);
 	if (model->ranks_total > 0)
-		snprintf(ranks, sizeof(ranks), " · %lld of %lld ranks", (long long)model->processes, (long long)model->ranks_total);
+		snprintf(ranks, sizeof(ranks), " · %lld of %lld ranks", (long long)model->processes,
+			 (long long)model->ranks_total);
 	else if (model->processes)
 		snprintf(ranks, sizeof(ranks), " · %lld of ? ranks", (long long)model->processes);
 	if (model->step >= 0 && drawing->at < 0)
@@ -126,8 +131,9 @@ static void draw_title(const struct view_drawing *drawing)
 	int right = canvas->width - (int)strlen(mode);
 	/* The program's own name goes first where there is no room for all. */
 	for (int i = 0; i < 2; i++) {
-		snprintf(title, sizeof(title), "%s%s%s%s%s%s%s%s", i ? " " : " rankwatch · ", *model->job ? model->job : "no job", jobs,
-			 model->all_nodes ? " · all nodes" : "", ranks, steps, *level ? " · " : "", level);
+		snprintf(title, sizeof(title), "%s%s%s%s%s%s%s%s", i ? " " : " rankwatch · ",
+			 *model->job ? model->job : "no job", jobs, model->all_nodes ? " · all nodes" : "", ranks,
+			 steps, *level ? " · " : "", level);
 		if (columns_of(title) < right)
 			break;
 	}

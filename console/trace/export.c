@@ -156,7 +156,8 @@ static int write_merges(struct export *export)
 	char why[KINETO_WHY];
 
 	for (size_t i = 0; i < export->merge_count && !ferror(export->sink->out); i++) {
-		int err = kineto_merge_write(&export->merges[i], export->sink, &export->replay, &export->clocks, &next, why);
+		int err =
+		    kineto_merge_write(&export->merges[i], export->sink, &export->replay, &export->clocks, &next, why);
 
 		export->result->merged += export->merges[i].events;
 		if (ferror(export->sink->out))
@@ -170,7 +171,8 @@ static int write_merges(struct export *export)
 /* The one that is written, or the first; the clock is the first's in both cases. */
 static const struct replay_process *head_of(const struct export *export)
 {
-	const struct replay_process *chosen = export->choice.rank >= 0 ? replay_find(&export->replay, export->choice.rank) : NULL;
+	const struct replay_process *chosen =
+	    export->choice.rank >= 0 ? replay_find(&export->replay, export->choice.rank) : NULL;
 
 	return chosen ? chosen : &export->replay.processes[0];
 }
@@ -205,7 +207,8 @@ static void say_findings(const struct export *export)
 	json_t *finding;
 
 	json_object_foreach(export->replay.findings, id, finding)
-		foreign_line(stderr, "%s: there is %s (%s): %s", export->command, value_text(finding, "id"), value_text(finding, "kind"), value_text(finding, "text"));
+	    foreign_line(stderr, "%s: there is %s (%s): %s", export->command, value_text(finding, "id"),
+			 value_text(finding, "kind"), value_text(finding, "text"));
 }
 
 /* "step N", as findings say it. */
@@ -247,8 +250,10 @@ static int find_around(const struct export *export, const char *around, struct t
 		foreign_line(stderr, "%s: --around %s: no rank was seen in this step", export->command, around);
 		return -EBADMSG;
 	}
-	if (!finding_events_find(export->replay.findings, around, host_clocks_sane(export->replay.realtime_offset_ns), &at_ns)) {
-		foreign_line(stderr, "%s: --around %s: no finding has this id or is of this kind", export->command, around);
+	if (!finding_events_find(export->replay.findings, around, host_clocks_sane(export->replay.realtime_offset_ns),
+				 &at_ns)) {
+		foreign_line(stderr, "%s: --around %s: no finding has this id or is of this kind", export->command,
+			     around);
 		say_findings(export);
 		return -EBADMSG;
 	}
@@ -273,12 +278,14 @@ static int find_chosen(struct export *export)
 	int err = find_around(export, choice->around, &window);
 	if (!err)
 		export->sink->window =
-		    (struct trace_window){ window.from_ns > around_ns ? window.from_ns - around_ns : 0, window.until_ns + around_ns };
+		    (struct trace_window){ window.from_ns > around_ns ? window.from_ns - around_ns : 0,
+					   window.until_ns + around_ns };
 	return err;
 }
 
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       const struct export_choice *choice, const char *command, struct progress *progress, struct export_result *result)
+	       const struct export_choice *choice, const char *command, struct progress *progress,
+	       struct export_result *result)
 {
 	struct export export = { .sink = sink, .choice = *choice, .command = command, .result = result };
 	const struct replay_watch watch = { step_spans_note, &export.steps };

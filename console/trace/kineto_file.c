@@ -105,7 +105,8 @@ static int keep(struct file *file, int byte)
 	return 0;
 }
 
-/* One value, from its first byte to its last; its text is kept where somebody wants it. Whether it is one, the parser says. */
+/* One value, from its first byte to its last; its text is kept where somebody wants it. Whether it is one, the parser
+ * says. */
 static int take_value(struct file *file, bool wanted)
 {
 	size_t depth = 0;
@@ -118,7 +119,8 @@ static int take_value(struct file *file, bool wanted)
 		if (byte < 0)
 			return bad_end(file);
 		if (!in_text && !depth && (is_space(byte) || strchr(",]}:", byte)))
-			return any ? 0 : bad(file, "it is no JSON: a value is missing behind event %" PRIu64, file->events);
+			return any ? 0
+				   : bad(file, "it is no JSON: a value is missing behind event %" PRIu64, file->events);
 		file->at++;
 		int err = wanted ? keep(file, byte) : 0;
 		if (err)
@@ -233,7 +235,8 @@ static int take_document(struct file *file)
 	int err = 0;
 
 	if (skip_space(file) != '{')
-		return peek(file) < 0 ? bad_end(file) : bad(file, "it is no trace of PyTorch's profiler, which is a JSON object");
+		return peek(file) < 0 ? bad_end(file)
+				      : bad(file, "it is no trace of PyTorch's profiler, which is a JSON object");
 	file->at++;
 	for (bool first = true; !err; first = false) {
 		if (skip_space(file) == '}')
@@ -243,7 +246,9 @@ static int take_document(struct file *file)
 		if (!err)
 			err = take_member(file, &has_events);
 	}
-	return err || has_events ? err : bad(file, "it is no trace of PyTorch's profiler: there are no \"traceEvents\" in it");
+	return err || has_events
+		   ? err
+		   : bad(file, "it is no trace of PyTorch's profiler: there are no \"traceEvents\" in it");
 }
 
 int kineto_read(const char *path, struct kineto_head *head, kineto_visit *visit, void *argument, char why[KINETO_WHY])

@@ -69,7 +69,8 @@ static bool is_of(const struct replay_process *process, const struct kineto_head
 	return (head->rank < 0 || head->rank == process->rank) && replay_header(process)->pid == look->pid;
 }
 
-static int find_process(struct kineto_merge *merge, const struct replay *replay, const struct look *look, char why[KINETO_WHY])
+static int find_process(struct kineto_merge *merge, const struct replay *replay, const struct look *look,
+			char why[KINETO_WHY])
 {
 	size_t found = 0;
 	char rank[32] = "a rank that it does not tell";
@@ -88,7 +89,8 @@ static int find_process(struct kineto_merge *merge, const struct replay *replay,
 	return -EBADMSG;
 }
 
-static int check_time(const struct kineto_merge *merge, const struct replay *replay, const struct look *look, char why[KINETO_WHY])
+static int check_time(const struct kineto_merge *merge, const struct replay *replay, const struct look *look,
+		      char why[KINETO_WHY])
 {
 	const struct rw_box_header *header = replay_header(&replay->processes[merge->process]);
 	double base_us = (double)merge->head.base_ns / 1e3;
@@ -96,9 +98,10 @@ static int check_time(const struct kineto_merge *merge, const struct replay *rep
 
 	if (base_us + look->first <= record_end_us(replay) && base_us + look->last >= record_begin_us(header))
 		return 0;
-	snprintf(why, KINETO_WHY, "its events, %s to %s, lie outside of the record of that process, %s to %s: it is of another run",
-		 time_text(first, base_us + look->first), time_text(last, base_us + look->last), time_text(begin, record_begin_us(header)),
-		 time_text(end, record_end_us(replay)));
+	snprintf(why, KINETO_WHY,
+		 "its events, %s to %s, lie outside of the record of that process, %s to %s: it is of another run",
+		 time_text(first, base_us + look->first), time_text(last, base_us + look->last),
+		 time_text(begin, record_begin_us(header)), time_text(end, record_end_us(replay)));
 	return -EBADMSG;
 }
 
@@ -112,7 +115,9 @@ int kineto_merge_open(struct kineto_merge *merge, const char *path, const struct
 	if (err)
 		return err;
 	if (!look.any || look.pid < 0) {
-		snprintf(why, KINETO_WHY, "%s", look.any ? "it does not tell which process it is of (process_labels \"CPU\")" : "there is no event in it");
+		snprintf(why, KINETO_WHY, "%s",
+			 look.any ? "it does not tell which process it is of (process_labels \"CPU\")"
+				  : "there is no event in it");
 		return -EBADMSG;
 	}
 	err = find_process(merge, replay, &look, why);
@@ -144,7 +149,8 @@ static void put_json(struct writing *writing, json_t *event)
 
 static void put_metadata(struct writing *writing, uint32_t number, const char *name, json_t *arguments)
 {
-	json_t *event = json_pack("{s:s, s:i, s:i, s:s, s:o}", "ph", "M", "pid", (int)number, "tid", 0, "name", name, "args", arguments);
+	json_t *event = json_pack("{s:s, s:i, s:i, s:s, s:o}", "ph", "M", "pid", (int)number, "tid", 0, "name", name,
+				  "args", arguments);
 
 	put_json(writing, event);
 	json_decref(event);
@@ -167,7 +173,8 @@ static int number_of(struct writing *writing, const json_t *pid, uint32_t *numbe
 	if (json_is_integer(pid))
 		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(pid));
 	else
-		snprintf(text, sizeof(text), "%s", json_is_string(pid) && *json_string_value(pid) ? json_string_value(pid) : "trace");
+		snprintf(text, sizeof(text), "%s",
+			 json_is_string(pid) && *json_string_value(pid) ? json_string_value(pid) : "trace");
 	for (uint32_t i = 0; i < writing->count; i++)
 		if (!strcmp(writing->pids[i], text)) {
 			*number = writing->first + i;
@@ -190,7 +197,9 @@ static void set_id(const struct writing *writing, json_t *event)
 	const json_t *id = json_object_get(event, "id");
 
 	if (json_is_integer(id))
-		json_object_set_new(event, "id", json_sprintf("%" PRIu32 ".%" JSON_INTEGER_FORMAT, writing->first, json_integer_value(id)));
+		json_object_set_new(
+		    event, "id",
+		    json_sprintf("%" PRIu32 ".%" JSON_INTEGER_FORMAT, writing->first, json_integer_value(id)));
 	else if (json_is_string(id))
 		json_object_set_new(event, "id", json_sprintf("%" PRIu32 ".%s", writing->first, json_string_value(id)));
 }
@@ -218,8 +227,8 @@ static int write_event(void *argument, json_t *event)
 	return writing->sink->no_memory ? -ENOMEM : ferror(writing->sink->out) ? -EIO : 0;
 }
 
-int kineto_merge_write(struct kineto_merge *merge, struct trace_sink *sink, const struct replay *replay, const struct host_clocks *clocks,
-		       uint32_t *next, char why[KINETO_WHY])
+int kineto_merge_write(struct kineto_merge *merge, struct trace_sink *sink, const struct replay *replay,
+		       const struct host_clocks *clocks, uint32_t *next, char why[KINETO_WHY])
 {
 	struct writing writing = {
 		.merge = merge,

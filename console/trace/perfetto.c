@@ -194,7 +194,8 @@ static void put_track(struct trace_sink *sink, const struct trace_track *track)
 }
 
 /* new: NULL: it gives nothing a number. */
-static void put_event(struct trace_sink *sink, Perfetto__TrackEvent *event, struct introduction *new, int type, uint64_t track, uint64_t at_ns)
+static void put_event(struct trace_sink *sink, Perfetto__TrackEvent *event, struct introduction *new, int type,
+		      uint64_t track, uint64_t at_ns)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 
@@ -270,7 +271,8 @@ static void set_name(struct perfetto *own, struct introduction *new, Perfetto__T
 	new->data.event_names = new->name_list;
 }
 
-static void set_text(struct perfetto *own, struct introduction *new, Perfetto__DebugAnnotation *annotation, const char *text)
+static void set_text(struct perfetto *own, struct introduction *new, Perfetto__DebugAnnotation *annotation,
+		     const char *text)
 {
 	bool is_new;
 	uint64_t iid = number_of(&own->texts, text, &is_new);

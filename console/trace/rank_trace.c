@@ -130,7 +130,8 @@ static void write_findings(struct rank_trace *rank)
 			       request->findings_offset_ns - request->offset_ns);
 }
 
-/* Not under the name that PyTorch's profiler gives them: analysers then leave out the last step, in which what hangs is in flight. */
+/* Not under the name that PyTorch's profiler gives them: analysers then leave out the last step, in which what hangs is
+ * in flight. */
 static void write_steps(struct rank_trace *rank)
 {
 	const struct rank_trace_request *request = rank->request;
@@ -150,14 +151,16 @@ static void write_steps(struct rank_trace *rank)
 		if (end_ns <= begin_ns)
 			continue;
 		free_ns = end_ns;
-		if (!trace_window_has(&rank->sink->window, rank_slices_time(&rank->shown, begin_ns), rank_slices_time(&rank->shown, end_ns)))
+		if (!trace_window_has(&rank->sink->window, rank_slices_time(&rank->shown, begin_ns),
+				      rank_slices_time(&rank->shown, end_ns)))
 			continue;
 		snprintf(name, sizeof(name), "step %" PRIu64, span->step);
-		rank->sink->format->slice(rank->sink, &(struct trace_slice){ .track = &track,
-									     .category = TRACE_STEP,
-									     .begin_ns = rank_slices_time(&rank->shown, begin_ns),
-									     .end_ns = rank_slices_time(&rank->shown, end_ns),
-									     .name = name });
+		rank->sink->format->slice(rank->sink,
+					  &(struct trace_slice){ .track = &track,
+								 .category = TRACE_STEP,
+								 .begin_ns = rank_slices_time(&rank->shown, begin_ns),
+								 .end_ns = rank_slices_time(&rank->shown, end_ns),
+								 .name = name });
 	}
 }
 
@@ -330,7 +333,8 @@ static void write_value(struct rank_trace *rank, const struct trace_track *track
 }
 
 /* What it was when the window began. */
-static void write_first_value(struct rank_trace *rank, const struct trace_track *track, const struct rank_changes *changes)
+static void write_first_value(struct rank_trace *rank, const struct trace_track *track,
+			      const struct rank_changes *changes)
 {
 	uint64_t from_ns = rank->sink->window.from_ns;
 	int64_t value = 0;

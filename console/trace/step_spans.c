@@ -38,7 +38,8 @@ static bool add_span(struct step_process *process, const struct analysis_stretch
 	return true;
 }
 
-/* Of a process with several devices, each with an account of its own, a step that another device has left already adds nothing. */
+/* Of a process with several devices, each with an account of its own, a step that another device has left already adds
+ * nothing. */
 void step_spans_note(void *argument, const struct analysis_stretch *stretch)
 {
 	struct step_spans *spans = argument;

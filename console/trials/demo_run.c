@@ -124,7 +124,8 @@ static int make_findings_file(struct demo_run *demo)
 	return 0;
 }
 
-/* Files that a fault of the GPUs is written to: they lie beside the findings, and are there before a collector looks. */
+/* Files that a fault of the GPUs is written to: they lie beside the findings, and are there before a collector looks.
+ */
 static int make_gpu_files(struct demo_run *demo)
 {
 	char *const paths[] = { demo->nvml, demo->kernel_log };

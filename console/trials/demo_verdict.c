@@ -61,7 +61,8 @@ static bool names_right(const json_t *finding, const struct scenario *scenario)
 	return true;
 }
 
-/* "No rank is late": where others use the CPUs as well, operations of the stand-in take longer, beside whatever fault is played. */
+/* "No rank is late": where others use the CPUs as well, operations of the stand-in take longer, beside whatever fault
+ * is played. */
 static bool accuses_nobody(const json_t *finding)
 {
 	return !strcmp(text_of(finding, "kind"), "slowdown") && !strcmp(text_of(finding, "scope"), "job");
@@ -72,7 +73,8 @@ static bool has_values(const json_t *finding, const struct scenario *scenario)
 	const json_t *values = json_object_get(finding, "values"), *first = json_object_get(values, "first_bad");
 
 	return !strcmp(text_of(values, "origin"), scenario->origin) &&
-	       (scenario->first_bad < 0 || (json_is_integer(first) && json_integer_value(first) == scenario->first_bad));
+	       (scenario->first_bad < 0 ||
+		(json_is_integer(first) && json_integer_value(first) == scenario->first_bad));
 }
 
 static bool is_expected(const json_t *finding, const struct scenario *scenario)
@@ -80,7 +82,8 @@ static bool is_expected(const json_t *finding, const struct scenario *scenario)
 	return !strcmp(text_of(finding, "kind"), scenario->kind) &&
 	       (!scenario->cause || !strcmp(cause_of(finding), scenario->cause)) &&
 	       (!scenario->origin || has_values(finding, scenario)) &&
-	       (!scenario->foresees || json_is_object(json_object_get(json_object_get(finding, "watchdog"), "reached")));
+	       (!scenario->foresees ||
+		json_is_object(json_object_get(json_object_get(finding, "watchdog"), "reached")));
 }
 
 /* "born, first at 70000"; of a finding about time: the cause. Caller frees it. */
@@ -106,8 +109,8 @@ static void describe_ranks(const json_t *finding, char *text, size_t size)
 	if (!strcmp(text_of(finding, "scope"), "job"))
 		snprintf(text, size, "of all ranks");
 	else
-		snprintf(text, size, "in %srank%s %s", strcmp(text_of(finding, "scope"), "host") ? "" : "the host of ", json_array_size(ranks) == 1 ? "" : "s",
-			 value_ranks(ranks, list, sizeof(list)));
+		snprintf(text, size, "in %srank%s %s", strcmp(text_of(finding, "scope"), "host") ? "" : "the host of ",
+			 json_array_size(ranks) == 1 ? "" : "s", value_ranks(ranks, list, sizeof(list)));
 }
 
 static void describe(const json_t *finding, const char *judgement, struct demo_verdict *verdict)
@@ -143,8 +146,8 @@ void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, F
 	verdict->unexpected = verdict->right && scenario->awaits;
 	if (scenario->awaits && !wrong && !right) {
 		verdict->right = true;
-		snprintf(verdict->text, sizeof(verdict->text), "nobody wrongly; finding it is expected to fail until \"%s\"",
-			 scenario->awaits);
+		snprintf(verdict->text, sizeof(verdict->text),
+			 "nobody wrongly; finding it is expected to fail until \"%s\"", scenario->awaits);
 	} else if (wrong)
 		describe(wrong, "wrong", verdict);
 	else if (right)

@@ -69,12 +69,16 @@ void drill_verdict_reach(struct drill_verdict *verdict, const json_t *log, const
 static const char *why_not(const struct drill_verdict *verdict)
 {
 	if (!verdict->ready)
-		return "no NCCL call of that rank was seen: is there such a rank, and does it load NCCL as a shared library?";
+		return "no NCCL call of that rank was seen: is there such a rank, and does it load NCCL as a shared "
+		       "library?";
 	if (!verdict->begun)
-		return "the job ended before the delays began: --after is how long they wait for the job to be under way";
+		return "the job ended before the delays began: --after is how long they wait for the job to be under "
+		       "way";
 	if (verdict->delays < 12)
-		return "there were few delays: a rank is named when it is late again and again; let the job run longer, or delay it oftener (--every)";
-	return "its GPU may still have been busy with what it had been given before, so that nobody waited for it; or the noise of this job "
+		return "there were few delays: a rank is named when it is late again and again; let the job run "
+		       "longer, or delay it oftener (--every)";
+	return "its GPU may still have been busy with what it had been given before, so that nobody waited for it; or "
+	       "the noise of this job "
 	       "is as large: try a longer --delay";
 }
 
@@ -83,10 +87,13 @@ void drill_verdict_print(FILE *out, const struct drill_verdict *verdict, int32_t
 	if (verdict->begun)
 		fprintf(out, "rankwatch drill: rank %" PRId32 " was delayed %s%" PRIu64 " times; %s\n", rank,
 			verdict->over ? "" : "at least ", verdict->delays,
-			verdict->over ? "that ended by itself, while the job went on" : "the job ended before that did");
+			verdict->over ? "that ended by itself, while the job went on"
+				      : "the job ended before that did");
 	if (verdict->named) {
-		fprintf(out, "rankwatch drill: it was named %.1f s after the first delay:\n", verdict->named_after_ms / 1e3);
-		foreign_line(out, "  %s", value_text(verdict->named, "text") ? value_text(verdict->named, "text") : "?");
+		fprintf(out, "rankwatch drill: it was named %.1f s after the first delay:\n",
+			verdict->named_after_ms / 1e3);
+		foreign_line(out, "  %s",
+			     value_text(verdict->named, "text") ? value_text(verdict->named, "text") : "?");
 	} else {
 		foreign_line(out, "rankwatch drill: rank %" PRId32 " was NOT named: %s", rank, why_not(verdict));
 	}
@@ -97,7 +104,9 @@ void drill_verdict_print(FILE *out, const struct drill_verdict *verdict, int32_t
 
 json_t *drill_verdict_json(const struct drill_verdict *verdict, int32_t rank)
 {
-	return json_pack("{s:i, s:b, s:o, s:b, s:b, s:I, s:O?, s:O?}", "rank", (int)rank, "named", verdict->named != NULL, "named_after_ms",
-			 verdict->named ? json_real(verdict->named_after_ms) : json_null(), "begun", verdict->begun, "over", verdict->over,
-			 "delays", (json_int_t)verdict->delays, "finding", (json_t *)verdict->named, "other", (json_t *)verdict->other);
+	return json_pack("{s:i, s:b, s:o, s:b, s:b, s:I, s:O?, s:O?}", "rank", (int)rank, "named",
+			 verdict->named != NULL, "named_after_ms",
+			 verdict->named ? json_real(verdict->named_after_ms) : json_null(), "begun", verdict->begun,
+			 "over", verdict->over, "delays", (json_int_t)verdict->delays, "finding",
+			 (json_t *)verdict->named, "other", (json_t *)verdict->other);
 }

@@ -21,7 +21,8 @@ static const struct {
 /* Jobs of one fault. */
 struct row {
 	unsigned jobs, of[VERDICTS];
-	unsigned seen, seen_named; /* jobs in which the oracle sees the fault; those of them in which all at fault were named */
+	unsigned seen,
+	    seen_named; /* jobs in which the oracle sees the fault; those of them in which all at fault were named */
 	double *steps, *ratios;    /* to the finding, and that divided by the oracle's; sorted */
 	size_t step_count, ratio_count;
 };
@@ -91,7 +92,8 @@ static void add_job(struct row *row, const struct suite_job *job)
 /* False: no memory. The caller calls forget_row() in both cases. */
 static bool make_row(struct row *row, const struct suite_tally *tally, int fault)
 {
-	*row = (struct row){ .steps = calloc(tally->count + 1, sizeof(double)), .ratios = calloc(tally->count + 1, sizeof(double)) };
+	*row = (struct row){ .steps = calloc(tally->count + 1, sizeof(double)),
+			     .ratios = calloc(tally->count + 1, sizeof(double)) };
 	if (!row->steps || !row->ratios)
 		return false;
 	for (size_t i = 0; i < tally->count; i++)
@@ -109,7 +111,8 @@ static void forget_row(struct row *row)
 }
 
 /* Calls for each fault of which there are jobs, "healthy" included, in their order. */
-static void each_row(const struct suite_tally *tally, void (*visit)(void *argument, const char *fault, const struct row *row), void *argument)
+static void each_row(const struct suite_tally *tally,
+		     void (*visit)(void *argument, const char *fault, const struct row *row), void *argument)
 {
 	for (int fault = 0; fault < FAULTS; fault++) {
 		struct row row;
@@ -121,9 +124,9 @@ static void each_row(const struct suite_tally *tally, void (*visit)(void *argume
 
 static void print_verdicts(void *argument, const char *fault, const struct row *row)
 {
-	fprintf(argument, "%-24s %4u %5u %6u %6u %7u %6u %5u %5u\n", fault, row->jobs, row->of[VERDICT_RIGHT], row->of[VERDICT_CAUSE],
-		row->of[VERDICT_PARTLY], row->of[VERDICT_INCONCLUSIVE], row->of[VERDICT_MISSED], row->of[VERDICT_WRONG],
-		row->of[VERDICT_FALSE]);
+	fprintf(argument, "%-24s %4u %5u %6u %6u %7u %6u %5u %5u\n", fault, row->jobs, row->of[VERDICT_RIGHT],
+		row->of[VERDICT_CAUSE], row->of[VERDICT_PARTLY], row->of[VERDICT_INCONCLUSIVE], row->of[VERDICT_MISSED],
+		row->of[VERDICT_WRONG], row->of[VERDICT_FALSE]);
 }
 
 static void print_quantiles(FILE *out, const double *values, size_t count)
@@ -155,7 +158,8 @@ static void print_bands(const struct suite_tally *tally, FILE *out)
 		char what[48];
 		for (size_t k = 0; k < tally->count; k++) {
 			const struct suite_result *result = &tally->jobs[k].result;
-			if (!isfinite(result->stands_out) || result->stands_out < bands[i].from || result->stands_out >= bands[i].until)
+			if (!isfinite(result->stands_out) || result->stands_out < bands[i].from ||
+			    result->stands_out >= bands[i].until)
 				continue;
 			jobs++;
 			named += is_named(result);
@@ -213,8 +217,9 @@ static void print_shares(const struct suite_tally *tally, FILE *out)
 	fputc('\n', out);
 	for (size_t i = 0; find_shares(tally, shares) && i < SHARES; i++)
 		if (shares[i].times)
-			fprintf(out, "%-36s %4u of %4u  %5.1f %% (95 %%: %.1f to %.1f)\n", shares[i].what, shares[i].happened, shares[i].times,
-				100.0 * shares[i].happened / shares[i].times, 100 * bound(&shares[i], -1), 100 * bound(&shares[i], 1));
+			fprintf(out, "%-36s %4u of %4u  %5.1f %% (95 %%: %.1f to %.1f)\n", shares[i].what,
+				shares[i].happened, shares[i].times, 100.0 * shares[i].happened / shares[i].times,
+				100 * bound(&shares[i], -1), 100 * bound(&shares[i], 1));
 }
 
 void suite_tally_print_job(const struct suite_job *job, FILE *out, int width)
@@ -226,10 +231,11 @@ void suite_tally_print_job(const struct suite_job *job, FILE *out, int width)
 	snprintf(line, sizeof(line), "%u: %s: %s", job->draw.seed, suite_verdict_name(result->verdict), what);
 	paragraph_print(out, line, 0, INDENT, width);
 	if (isfinite(result->stands_out) && result->oracle_steps)
-		fprintf(out, "%*sstands out by %.1f; the oracle knows it after %d step%s\n", INDENT, "", result->stands_out,
-			result->oracle_steps, result->oracle_steps == 1 ? "" : "s");
+		fprintf(out, "%*sstands out by %.1f; the oracle knows it after %d step%s\n", INDENT, "",
+			result->stands_out, result->oracle_steps, result->oracle_steps == 1 ? "" : "s");
 	else if (!result->oracle_steps)
-		fprintf(out, "%*sthe oracle does not know it either: it stands out by %.1f\n", INDENT, "", result->stands_out);
+		fprintf(out, "%*sthe oracle does not know it either: it stands out by %.1f\n", INDENT, "",
+			result->stands_out);
 	snprintf(line, sizeof(line), "%s%s", *result->text ? "reported: " : "nothing was reported", result->text);
 	fprintf(out, "%*s", INDENT, "");
 	paragraph_print(out, line, INDENT, INDENT, width);
@@ -278,9 +284,10 @@ json_t *suite_tally_job_json(const struct suite_job *job, const char *again)
 
 	suite_describe(draw, what, sizeof(what));
 	snprintf(command, sizeof(command), "%s %u", again, draw->seed);
-	json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "job", (int)draw->seed, "verdict", suite_verdict_name(result->verdict),
-				   "shape", suite_shape_name(draw->shape), "ranks", draw->ranks, "fault", suite_fault_name(draw->fault),
-				   "description", what, "reported", result->text, "again", command);
+	json_t *object = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "job", (int)draw->seed, "verdict",
+				   suite_verdict_name(result->verdict), "shape", suite_shape_name(draw->shape), "ranks",
+				   draw->ranks, "fault", suite_fault_name(draw->fault), "description", what, "reported",
+				   result->text, "again", command);
 	if (result->found_step)
 		json_object_set_new(object, "steps", json_integer(result->found_step - draw->fault_step + 1));
 	if (oracle_applies(draw) && result->oracle_steps)
@@ -289,7 +296,8 @@ json_t *suite_tally_job_json(const struct suite_job *job, const char *again)
 		json_object_set_new(object, "stands_out", json_real(result->stands_out));
 	if (result->kind >= 0) {
 		json_object_set_new(object, "kind", json_string(finding_kind_name((enum rw_kind)result->kind)));
-		json_object_set_new(object, "cause", json_string(finding_cause_name((enum rw_cause_class)result->cause)));
+		json_object_set_new(object, "cause",
+				    json_string(finding_cause_name((enum rw_cause_class)result->cause)));
 	}
 	return object;
 }
@@ -297,7 +305,8 @@ json_t *suite_tally_job_json(const struct suite_job *job, const char *again)
 static void set_quantiles(json_t *object, const char *key, const double *values, size_t count)
 {
 	if (count)
-		json_object_set_new(object, key, json_pack("{s:f, s:f}", "median", values[count / 2], "p90", values[count * 9 / 10]));
+		json_object_set_new(
+		    object, key, json_pack("{s:f, s:f}", "median", values[count / 2], "p90", values[count * 9 / 10]));
 }
 
 static void append_row(void *argument, const char *fault, const struct row *row)
@@ -323,8 +332,9 @@ json_t *suite_tally_json(const struct suite_tally *tally, bool interrupted)
 		const struct share *share = &shares[i];
 		if (share->times)
 			json_object_set_new(summary, share->key,
-					    json_pack("{s:i, s:i, s:f, s:f}", "jobs", (int)share->happened, "of", (int)share->times, "low",
-						      bound(share, -1), "high", bound(share, 1)));
+					    json_pack("{s:i, s:i, s:f, s:f}", "jobs", (int)share->happened, "of",
+						      (int)share->times, "low", bound(share, -1), "high",
+						      bound(share, 1)));
 	}
 	return json_pack("{s:o}", "summary", summary);
 }

@@ -66,7 +66,8 @@ static int64_t read_ecc(struct nvml_gpu *gpu, const struct nvml_library *nvml, i
 {
 	unsigned long long count;
 
-	return nvml->ecc && answers(&gpu->state, nvml->ecc(gpu->handle, type, counter, &count)) ? count_or_none(count) : -1;
+	return nvml->ecc && answers(&gpu->state, nvml->ecc(gpu->handle, type, counter, &count)) ? count_or_none(count)
+												: -1;
 }
 
 static unsigned long long field_number(const struct nvml_field_value *field)

@@ -131,9 +131,10 @@ static void tell_xid(struct nvml_source *source, const struct nvml_event *event)
 	for (unsigned int i = 0; i < source->gpu_count; i++) {
 		if (source->gpus[i].handle != event->device)
 			continue;
-		message.event = (struct analysis_gpu_event){
-			.source = ANALYSIS_GPU_NVML, .at_ns = clock_monotonic_ns(), .xid = (uint32_t)event->data, .pid = -1
-		};
+		message.event = (struct analysis_gpu_event){ .source = ANALYSIS_GPU_NVML,
+							     .at_ns = clock_monotonic_ns(),
+							     .xid = (uint32_t)event->data,
+							     .pid = -1 };
 		memcpy(message.event.uuid, source->gpus[i].state.uuid, sizeof(message.event.uuid));
 		memcpy(message.event.pci, source->gpus[i].state.pci, sizeof(message.event.pci));
 		put(source, &message);

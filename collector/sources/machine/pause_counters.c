@@ -30,7 +30,8 @@ struct pattern {
 	const char *name; /* '#' stands for the digits of a priority */
 };
 
-/* What one driver counts in two ways (bnxt_en's pause frames of each priority, mlx5's rx_pause_ctrl_phy) stands here once. */
+/* What one driver counts in two ways (bnxt_en's pause frames of each priority, mlx5's rx_pause_ctrl_phy) stands here
+ * once. */
 static const struct pattern patterns[] = {
 	/* mlx5 */
 	{ ANALYSIS_PORT_PAUSES_RECEIVED, "rx_prio#_pause" },
@@ -110,8 +111,8 @@ static void add(int64_t *count, uint64_t value)
 		*count += (int64_t)value;
 }
 
-/* Room that the kernel fills with as many entries as the driver has, and that may have become more since they were counted: behind it
- * lies a page in which no write succeeds. */
+/* Room that the kernel fills with as many entries as the driver has, and that may have become more since they were
+ * counted: behind it lies a page in which no write succeeds. */
 struct room {
 	void *map;
 	size_t size, whole;

@@ -57,7 +57,8 @@ static uint64_t pause_after(const struct port_source *source, uint64_t took_ns)
 
 static void wait_for_stop(struct port_source *source, uint64_t until_ns)
 {
-	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000) };
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+					.tv_nsec = (long)(until_ns % 1000000000) };
 
 	while (!source->stop && pthread_cond_timedwait(&source->changed, &source->mutex, &until) == 0)
 		;

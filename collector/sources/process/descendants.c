@@ -43,11 +43,13 @@ struct walk {
 
 static bool parse_stat(const char *text, struct descendant *read)
 {
-	const char *begin = strchr(text, '('), *end = strrchr(text, ')'), *state = proc_stat_text(text, PROC_STAT_STATE);
+	const char *begin = strchr(text, '('), *end = strrchr(text, ')'),
+		   *state = proc_stat_text(text, PROC_STAT_STATE);
 	uint64_t parent, user, system, ended_user, ended_system;
 
 	if (!begin || !end || end < begin || !state || !proc_stat_number(text, PROC_STAT_PARENT, &parent) ||
-	    !proc_stat_number(text, PROC_STAT_USER_TICKS, &user) || !proc_stat_number(text, PROC_STAT_SYSTEM_TICKS, &system) ||
+	    !proc_stat_number(text, PROC_STAT_USER_TICKS, &user) ||
+	    !proc_stat_number(text, PROC_STAT_SYSTEM_TICKS, &system) ||
 	    !proc_stat_number(text, PROC_STAT_ENDED_USER_TICKS, &ended_user) ||
 	    !proc_stat_number(text, PROC_STAT_ENDED_SYSTEM_TICKS, &ended_system) ||
 	    !proc_stat_number(text, PROC_STAT_START_TICKS, &read->start_ticks))
@@ -171,8 +173,8 @@ static uint64_t gain(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* Of one that is seen for the first time although it was there before (its parent ended, or there was no room for it), nothing
- * is known to be of this interval. */
+/* Of one that is seen for the first time although it was there before (its parent ended, or there was no room for it),
+ * nothing is known to be of this interval. */
 static bool is_new(const struct descendant *now, const struct reading *before, uint64_t tick_ns)
 {
 	return (now->start_ticks + 1) * tick_ns >= before->at_ns;
@@ -203,8 +205,8 @@ static uint64_t compare_one(const struct descendants *descendants, const struct 
 	return gain(now->ended_ticks, before->ended_ticks);
 }
 
-/* The time of a process that ends, with that of its own children, is handed on to who waits for it: the part of it that was
- * counted when it lived is taken off again. */
+/* The time of a process that ends, with that of its own children, is handed on to who waits for it: the part of it that
+ * was counted when it lived is taken off again. */
 static void compare(const struct descendants *descendants, uint64_t tick_ns, struct analysis_children *seen)
 {
 	const struct reading *before = &descendants->before, *now = &descendants->now;

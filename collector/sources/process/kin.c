@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "4711 (a name) S 4700 …": the name may hold blanks and brackets, so it ends at the last bracket; the parent is field 4,
- * the number of threads field 20, the start field 22, its stack field 28, which recorded machines may lack. */
+/* "4711 (a name) S 4700 …": the name may hold blanks and brackets, so it ends at the last bracket; the parent is field
+ * 4, the number of threads field 20, the start field 22, its stack field 28, which recorded machines may lack. */
 static int parse(const char *text, struct kin *kin)
 {
 	const char *begin = strchr(text, '('), *end = strrchr(text, ')');

@@ -9,7 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 1024, GROUPS = 64 /* of one round; what is more is read each time */, MOUNT_ROUNDS = 30 /* that it is kept */ };
+enum {
+	PATH_ROOM = 1024,
+	GROUPS = 64 /* of one round; what is more is read each time */,
+	MOUNT_ROUNDS = 30 /* that it is kept */
+};
 
 /* What the two versions call things. Held is the sum of what can only be swapped: no page cache. */
 struct version {

@@ -66,7 +66,8 @@ static bool read_dynamic(struct remote_memory *memory, uint64_t at, struct symbo
 	for (unsigned i = 0; i < ENTRIES; i++) {
 		Elf64_Dyn entry;
 
-		if (!remote_memory_read(memory, at + i * sizeof(entry), &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
+		if (!remote_memory_read(memory, at + i * sizeof(entry), &entry, sizeof(entry)) ||
+		    entry.d_tag == DT_NULL)
 			break;
 		if (entry.d_tag == DT_STRTAB)
 			symbols->names = located(symbols->base, entry.d_un.d_ptr);
@@ -111,8 +112,8 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* The layout of the table: "ELF: GNU hash", https://sourceware.org/gnu-gabi/program-loading-and-dynamic-linking.txt. The
- * address of the symbol, 0: it is not defined there. */
+/* The layout of the table: "ELF: GNU hash", https://sourceware.org/gnu-gabi/program-loading-and-dynamic-linking.txt.
+ * The address of the symbol, 0: it is not defined there. */
 static uint64_t address_of(struct remote_memory *memory, const struct symbols *symbols, const char *name)
 {
 	struct {
@@ -132,7 +133,8 @@ static uint64_t address_of(struct remote_memory *memory, const struct symbols *s
 
 		if ((entry | 1) == (hash | 1) &&
 		    remote_memory_read(memory, symbols->table + at * sizeof(symbol), &symbol, sizeof(symbol)) &&
-		    symbol.st_shndx != SHN_UNDEF && remote_memory_is_text(memory, symbols->names + symbol.st_name, name))
+		    symbol.st_shndx != SHN_UNDEF &&
+		    remote_memory_is_text(memory, symbols->names + symbol.st_name, name))
 			return symbols->base + symbol.st_value;
 		if (entry & 1 || !memory->reads_left)
 			break;

@@ -69,7 +69,9 @@ static bool is_in_own_namespace(int process)
 
 static struct ancestor_question question(const struct python_look *look)
 {
-	return (struct ancestor_question){ .fd = look->files[PYTHON_LOOK_ANCESTOR], .pid = look->pid, .start_ticks = look->start_ticks };
+	return (struct ancestor_question){ .fd = look->files[PYTHON_LOOK_ANCESTOR],
+					   .pid = look->pid,
+					   .start_ticks = look->start_ticks };
 }
 
 /* Closed to us where the memory is. */
@@ -112,20 +114,23 @@ static void drop_strangers(int process, struct python_view *view)
 	}
 }
 
-static int look_once(struct remote_memory *memory, const struct python_image *image, uint32_t tid, struct python_view *view)
+static int look_once(struct remote_memory *memory, const struct python_image *image, uint32_t tid,
+		     struct python_view *view)
 {
 	memory->reads_left = PYTHON_VIEW_READS;
 	return python_view_read(memory, image, tid, view);
 }
 
-/* Threads go on while they are looked at. Whoever waited for the lock before and after the first look, with the same one
- * that has it, waits for that one. */
+/* Threads go on while they are looked at. Whoever waited for the lock before and after the first look, with the same
+ * one that has it, waits for that one. */
 static int look(const struct python_look *look, struct python_seen *seen)
 {
 	static struct python_view again;
 	struct lines lines = { .fd = look->files[PYTHON_LOOK_MAPS] };
 	int fd = look->files[PYTHON_LOOK_MEMORY];
-	struct remote_memory memory = { .read = remote_memory_of_file, .argument = &fd, .reads_left = PYTHON_VIEW_READS };
+	struct remote_memory memory = { .read = remote_memory_of_file,
+					.argument = &fd,
+					.reads_left = PYTHON_VIEW_READS };
 	struct python_image image;
 
 	lseek(lines.fd, 0, SEEK_SET);
@@ -168,11 +173,13 @@ static int open_file(const struct writer_process *writer, const char *name, int 
 	return fd < 0 ? -errno : fd;
 }
 
-/* Files of /proc are bound to the address space that the process has when they are opened: one that execs after the check
- * leaves them behind, and they read as empty. */
+/* Files of /proc are bound to the address space that the process has when they are opened: one that execs after the
+ * check leaves them behind, and they read as empty. */
 int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid, int ancestor)
 {
-	static const char *const names[] = { [PYTHON_LOOK_PROCESS] = ".", [PYTHON_LOOK_MAPS] = "maps", [PYTHON_LOOK_MEMORY] = "mem" };
+	static const char *const names[] = {
+		[PYTHON_LOOK_PROCESS] = ".", [PYTHON_LOOK_MAPS] = "maps", [PYTHON_LOOK_MEMORY] = "mem"
+	};
 	char why[WRITER_PROCESS_WHY];
 	int err = writer_process_check(writer, why);
 

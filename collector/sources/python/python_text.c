@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* PyObject, PyTypeObject and PyASCIIObject: Include/object.h, Include/cpython/object.h and unicodeobject.h, 3.11 to 3.15. */
+/* PyObject, PyTypeObject and PyASCIIObject: Include/object.h, Include/cpython/object.h and unicodeobject.h, 3.11
+ * to 3.15. */
 enum { TYPE = 8, TYPE_NAME = 24, LENGTH = 16, STATE = 32 };
 enum { KIND_SHIFT = 2, KIND = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
 enum { CHARACTERS = 96, LONGEST = 1 << 20 };

@@ -20,7 +20,8 @@ enum {
 	FRAME = PYTHON_LAYOUT_FRAME,
 };
 
-/* enum _frameowner, Include/internal/pycore_frame.h: of a thread, a generator, a frame object; others are the C stack's. */
+/* enum _frameowner, Include/internal/pycore_frame.h: of a thread, a generator, a frame object; others are the C
+ * stack's. */
 enum { PYTHON_OWNERS = 2 };
 
 struct walk {
@@ -49,7 +50,8 @@ static bool is_own(const char *file)
 	return *file;
 }
 
-static int32_t line_of(struct walk *walk, uint64_t table, uint64_t code, const unsigned char *fields, uint64_t instruction)
+static int32_t line_of(struct walk *walk, uint64_t table, uint64_t code, const unsigned char *fields,
+		       uint64_t instruction)
 {
 	unsigned char bytes[LINE_TABLE];
 	uint64_t begin = code + walk->layout->instructions;
@@ -83,7 +85,8 @@ static bool read_place(struct walk *walk, const unsigned char *frame, struct pyt
 
 	*place = (struct python_place){ 0 };
 	if (!python_text_is_type(walk->memory, code, "code", &walk->code_type) ||
-	    !remote_memory_read(walk->memory, code, fields, sizeof(fields)) || !is_inside(walk, fields, code, instruction))
+	    !remote_memory_read(walk->memory, code, fields, sizeof(fields)) ||
+	    !is_inside(walk, fields, code, instruction))
 		return false;
 	if (!python_text_read(walk->memory, layout, word_in(fields, CODE, layout->file), PYTHON_TEXT_TAIL, place->file,
 			      sizeof(place->file)) ||
@@ -145,7 +148,8 @@ static void add_thread(struct python_view *view, uint32_t tid, const struct pyth
 }
 
 /* False: the list is not sound. */
-static bool read_threads(struct walk *walk, uint64_t interpreter, uint64_t holder, uint32_t tid, struct python_view *view)
+static bool read_threads(struct walk *walk, uint64_t interpreter, uint64_t holder, uint32_t tid,
+			 struct python_view *view)
 {
 	const struct python_layout *layout = walk->layout;
 	uint64_t state = remote_memory_word(walk->memory, interpreter + layout->threads);

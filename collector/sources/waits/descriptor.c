@@ -69,7 +69,8 @@ static int read_descriptor(const char *proc_root, pid_t pid, int fd, struct desc
 	return mount_id;
 }
 
-/* The other end of a TCP connection stands behind its number. One thread looks at descriptors, for all of its sources. */
+/* The other end of a TCP connection stands behind its number. One thread looks at descriptors, for all of its sources.
+ */
 static void name_peer(const char *proc_root, pid_t pid, struct descriptor *descriptor)
 {
 	static _Thread_local struct socket_peers peers;

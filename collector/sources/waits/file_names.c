@@ -39,8 +39,8 @@ static size_t place_of(const struct rw_kernel_wait *record)
 
 static bool is_of(const struct name *name, const struct rw_kernel_wait *record)
 {
-	return name->tgid == record->tgid && name->fd == record->fd && name->device == record->device && name->inode == record->inode &&
-	       !strncmp(name->file, record->file, sizeof(name->file)) &&
+	return name->tgid == record->tgid && name->fd == record->fd && name->device == record->device &&
+	       name->inode == record->inode && !strncmp(name->file, record->file, sizeof(name->file)) &&
 	       !strncmp(name->kind, record->file_system, sizeof(name->kind));
 }
 
@@ -62,9 +62,11 @@ void file_names_keep(struct file_names *names, const struct rw_kernel_wait *reco
 
 	if (!name)
 		return;
-	*name = (struct name){
-		.tgid = record->tgid, .fd = record->fd, .device = record->device, .inode = record->inode, .read_ns = record->end_ns
-	};
+	*name = (struct name){ .tgid = record->tgid,
+			       .fd = record->fd,
+			       .device = record->device,
+			       .inode = record->inode,
+			       .read_ns = record->end_ns };
 	memcpy(name->file, record->file, sizeof(name->file));
 	memcpy(name->kind, record->file_system, sizeof(name->kind));
 	memcpy(name->path, wait->path, sizeof(name->path));

@@ -135,8 +135,8 @@ struct connection {
 
 static bool parse_connection(const char *line, struct connection *connection)
 {
-	return sscanf(line, " %*d: %47[0-9A-F:] %47[0-9A-F:] %*X %*X:%*X %*X:%*X %*X %*u %*u %" SCNu64, connection->local,
-		      connection->remote, &connection->inode) == 3;
+	return sscanf(line, " %*d: %47[0-9A-F:] %47[0-9A-F:] %*X %*X:%*X %*X:%*X %*X %*u %*u %" SCNu64,
+		      connection->local, connection->remote, &connection->inode) == 3;
 }
 
 /* The first line of the table that is of this inode or, inode 0, of the other end of `known`. */
@@ -148,7 +148,8 @@ static bool find_connection(const char *path, uint64_t inode, const struct conne
 
 	for (int i = 0; file && !is_found && i < TCP_LINES && fgets(line, sizeof(line), file); i++)
 		is_found = parse_connection(line, found) && found->inode &&
-			   (inode ? found->inode == inode : !strcmp(found->local, known->remote) && !strcmp(found->remote, known->local));
+			   (inode ? found->inode == inode
+				  : !strcmp(found->local, known->remote) && !strcmp(found->remote, known->local));
 	if (file)
 		fclose(file);
 	return is_found;
@@ -185,7 +186,8 @@ static bool other_link(const char *proc_root, pid_t pid, const char *path, char 
 		snprintf(link, room, "pipe:[%" PRIu64 "]", inode);
 		return true;
 	}
-	return sscanf(path, "socket:[%" SCNu64 "]", &inode) == 1 && inode && is_loopback(path) && other_socket(proc_root, pid, inode, link, room);
+	return sscanf(path, "socket:[%" SCNu64 "]", &inode) == 1 && inode && is_loopback(path) &&
+	       other_socket(proc_root, pid, inode, link, room);
 }
 
 static pid_t awaited_child(const struct children *children, int32_t system_call, const unsigned long long arguments[2])
@@ -236,10 +238,13 @@ pid_t other_end_find(const char *proc_root, pid_t pid, uint32_t tid, int32_t sys
 	if (!for_child && !reads(system_call))
 		return 0;
 	snprintf(name, sizeof(name), "%s/%d/task/%" PRIu32 "/syscall", proc_root, (int)pid, tid);
-	if (!read_text(name, text, sizeof(text)) || sscanf(text, "%d %llx %llx", &number, &arguments[0], &arguments[1]) != 3 ||
-	    number != system_call || is_of_several(system_call, arguments) || !list_children(proc_root, pid, &children))
+	if (!read_text(name, text, sizeof(text)) ||
+	    sscanf(text, "%d %llx %llx", &number, &arguments[0], &arguments[1]) != 3 || number != system_call ||
+	    is_of_several(system_call, arguments) || !list_children(proc_root, pid, &children))
 		return 0;
 	if (for_child)
 		return awaited_child(&children, system_call, arguments);
-	return children.count && other_link(proc_root, pid, path, link, sizeof(link)) ? only_holder(proc_root, &children, link) : 0;
+	return children.count && other_link(proc_root, pid, path, link, sizeof(link))
+		   ? only_holder(proc_root, &children, link)
+		   : 0;
 }

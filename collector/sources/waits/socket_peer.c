@@ -52,7 +52,8 @@ static bool find_in(const char *proc_root, pid_t pid, const char *table, uint64_
 		unsigned port;
 		uint64_t its_inode;
 
-		found = sscanf(line, " %*d: %*[0-9A-F]:%*X %32[0-9A-F]:%X %*X %*X:%*X %*X:%*X %*X %*u %*u %" SCNu64, digits, &port, &its_inode) == 3 &&
+		found = sscanf(line, " %*d: %*[0-9A-F]:%*X %32[0-9A-F]:%X %*X %*X:%*X %*X:%*X %*X %*u %*u %" SCNu64,
+			       digits, &port, &its_inode) == 3 &&
 			its_inode == inode;
 		if (found)
 			write_peer(digits, port, text);

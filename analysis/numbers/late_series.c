@@ -19,7 +19,7 @@ static void empty(struct late_past *past, bool open, uint32_t place)
 {
 	*past = (struct late_past){ .open = open, .place = place };
 	for (int i = 0; i < LATE_SERIES_KEPT; i++)
-		past->longer_ms[i] = past->less_ms[i] = NAN;
+		past->late_ms[i] = NAN;
 }
 
 bool late_series_has(struct late_series *series, uint32_t count)
@@ -43,19 +43,13 @@ void late_series_place(struct late_series *series, uint32_t index, uint32_t plac
 void late_series_begin(struct late_series *series)
 {
 	series->row++;
-	for (uint32_t i = 0; i < series->count; i++) {
-		struct late_past *past = &series->pasts[i];
-		past->longer_ms[series->row % LATE_SERIES_KEPT] = past->less_ms[series->row % LATE_SERIES_KEPT] = NAN;
-	}
+	for (uint32_t i = 0; i < series->count; i++)
+		series->pasts[i].late_ms[series->row % LATE_SERIES_KEPT] = NAN;
 }
 
-void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired)
+void late_series_put(struct late_series *series, uint32_t index, double late_ms)
 {
-	struct late_past *past = &series->pasts[index];
-
-	past->longer_ms[series->row % LATE_SERIES_KEPT] = (float)longer_ms;
-	past->less_ms[series->row % LATE_SERIES_KEPT] = (float)less_ms;
-	past->paired = paired;
+	series->pasts[index].late_ms[series->row % LATE_SERIES_KEPT] = (float)late_ms;
 }
 
 /* NAN: not known, or before the job. */
@@ -63,9 +57,7 @@ static double late_at(const struct late_series *series, uint32_t index, uint64_t
 {
 	if (back >= series->row || back >= LATE_SERIES_KEPT)
 		return NAN;
-	const struct late_past *past = &series->pasts[index];
-	float longer_ms = past->longer_ms[(series->row - back) % LATE_SERIES_KEPT];
-	return isnan(longer_ms) ? NAN : fminf(longer_ms, past->less_ms[(series->row - back) % LATE_SERIES_KEPT]);
+	return series->pasts[index].late_ms[(series->row - back) % LATE_SERIES_KEPT];
 }
 
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back)
@@ -82,12 +74,7 @@ static double cost_ms(double row_ms)
 
 bool late_series_is_late(const struct late_series *series, uint32_t index, double row_ms)
 {
-	const struct late_past *past = &series->pasts[index];
-	double least_ms = cost_ms(row_ms);
-
-	if (past->open)
-		least_ms = fmin(least_ms, past->level_ms);
-	return late_at(series, index, 0) * 2 >= least_ms;
+	return late_at(series, index, 0) * 2 >= cost_ms(row_ms);
 }
 
 /* All of its rows must be known. */
@@ -233,33 +220,20 @@ bool late_series_is_proven(const struct late_series *series, uint32_t index, dou
 	for (uint32_t length = LATE_SERIES_ROWS_MIN; length <= LATE_SERIES_ROWS_MAX; length++) {
 		struct window window;
 		if (!open_window(series, index, length, &window))
-			break;
+			return false;
 		if (is_dear(&window, row_ms) && is_steady(&window) && was_calm_before(series, index, &window) &&
 		    is_as_smooth_as_others(series, index, &window) && is_much_beside_named(series, &window) &&
 		    !was_anybody_as_late(series, index, &window))
 			return true;
 	}
-	return late_level_is_proven(series, index, row_ms);
-}
-
-static double level_ms(const struct late_series *series, uint32_t index)
-{
-	double sum_ms = 0;
-
-	for (uint32_t back = 0; back < LATE_SERIES_ROWS_MIN; back++)
-		sum_ms += late_series_late_ms(series, index, back);
-	return fmax(sum_ms / LATE_SERIES_ROWS_MIN, 0);
+	return false;
 }
 
 void late_series_open(struct late_series *series, uint32_t index, bool open)
 {
-	struct late_past *past = &series->pasts[index];
-
-	if (open && !past->open)
-		past->level_ms = (float)level_ms(series, index);
-	past->open = open;
+	series->pasts[index].open = open;
 	if (open)
-		past->explained = series->row;
+		series->pasts[index].explained = series->row;
 }
 
 void late_series_forget(struct late_series *series)

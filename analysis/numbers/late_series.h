@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/numbers/late_level.h"
-
 enum {
 	LATE_SERIES_ROWS_MIN = 6,   /* rows since it became late, at least, … */
 	LATE_SERIES_ROWS_MAX = 16,  /* … and at most: over more of them noise that lasts is as steady */
@@ -36,11 +34,7 @@ enum {
 
 /* One rank's past. */
 struct late_past {
-	/* By row % LATE_SERIES_KEPT, what it worked longer than it is measured by, and was inside operations less; signed,
-	 * NAN: not known. It was late by the smaller one. */
-	float longer_ms[LATE_SERIES_KEPT], less_ms[LATE_SERIES_KEPT];
-	float level_ms;                  /* of one that is named: what it was late by when it was */
-	bool paired;                     /* it is compared with one other, which is early by what this one is late by */
+	float late_ms[LATE_SERIES_KEPT]; /* by row % LATE_SERIES_KEPT; NAN: not known */
 	uint64_t explained;              /* up to this row a finding explains what it was late by; 0 none did */
 	uint32_t place;                  /* where it is: the same number for ranks that may be late together; 0: nowhere */
 	bool open;                       /* it is named */
@@ -58,9 +52,9 @@ bool late_series_has(struct late_series *series, uint32_t count);
 void late_series_place(struct late_series *series, uint32_t index, uint32_t place);
 /* The next row begins: nothing is known of any rank in it. */
 void late_series_begin(struct late_series *series);
-/* What this rank worked longer in it, and was inside operations less. paired: than one other rank. */
-void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired);
-/* Once all ranks are put: is this one late for good? row_ms: how long rows usually last. */
+/* What this rank was late by in it. */
+void late_series_put(struct late_series *series, uint32_t index, double late_ms);
+/* Once all ranks are put: has this one become late for good? row_ms: how long rows usually last. */
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms);
 /* Was it late by half of what a lateness must cost in the newest row? */
 bool late_series_is_late(const struct late_series *series, uint32_t index, double row_ms);

@@ -138,7 +138,7 @@ static void judge_group(struct row_judge *judge, struct row_entry *entries, uint
 	for (uint32_t i = 0; i < count; i++) {
 		double longer_ns = (double)entries[i].own_ns - median_but(values, count, entries[i].own_ns);
 		double less_ns = median_but(inside, count, entries[i].inside_ns) - (double)entries[i].inside_ns;
-		late_series_put(&judge->late, entries[i].rank, longer_ns / 1e6, less_ns / 1e6, count == 2);
+		late_series_put(&judge->late, entries[i].rank, fmin(longer_ns, less_ns) / 1e6);
 	}
 }
 
@@ -183,11 +183,6 @@ static double find_all(const struct row_judge *judge, const struct stages *stage
 	return stages->times[(known - 1) / 2];
 }
 
-static void put_stage(struct late_series *series, uint32_t number, double late_ms)
-{
-	late_series_put(series, number, late_ms, late_ms, false);
-}
-
 /* Stages of a pipeline do different work: each is compared with its own past, and that with what the others do. */
 static void judge_stages(struct row_judge *judge, const struct stages *stages)
 {
@@ -196,7 +191,8 @@ static void judge_stages(struct row_judge *judge, const struct stages *stages)
 	for (uint32_t i = 0; i < stages->count; i++) {
 		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
 		if (all > 0 && stage->usual_ms > 0)
-			put_stage(&judge->stages_late, stages->numbers[i], stages->own_ms[i] - stage->usual_ms * fmax(all, 1));
+			late_series_put(&judge->stages_late, stages->numbers[i],
+					stages->own_ms[i] - stage->usual_ms * fmax(all, 1));
 		learn(stage, stages->own_ms[i], all > 0 ? all : 1);
 	}
 }

@@ -201,9 +201,9 @@ struct analysis_gpu_event {
 	char text[128]; /* the driver's text; "": NVML has none */
 };
 
-/* Counters of a network port of this machine; none ever decreases. The values are in black boxes, so new ones are appended.
- * collector/sources/machine/port_files.c and pause_counters.c have the files and names that they are read from; docs/host-evidence.md, "Network ports", says what
- * they mean. */
+/* Counters of a network port of this machine; none ever decreases. The values are in black boxes, so new ones are
+ * appended. collector/sources/machine/port_files.c and pause_counters.c have the files and names that they are read
+ * from; docs/host-evidence.md, "Network ports", says what they mean. */
 enum analysis_port_counter {
 	ANALYSIS_PORT_DOWNED, /* the link went down */
 	ANALYSIS_PORT_RECOVERED, /* the link was retrained without going down */
@@ -244,8 +244,8 @@ struct analysis_port_state {
 	int64_t counts[ANALYSIS_PORT_COUNTERS]; /* -1: the port has no such counter */
 };
 
-/* What one channel to or from a peer has waited for since the caller's previous record of it: docs/black-box.md, "Network
- * waits". */
+/* What one channel to or from a peer has waited for since the caller's previous record of it: docs/black-box.md,
+ * "Network waits". */
 struct analysis_network {
 	analysis_process_id process;
 	uint32_t index; /* of the process's communicator */
@@ -286,7 +286,8 @@ static inline analysis_process_id analysis_absent_process(int32_t world_rank)
 	return ANALYSIS_ABSENT_PROCESS | (analysis_process_id)world_rank;
 }
 
-/* Called for each opened, updated and closed finding. The analysis owns the finding, which is valid during the call only. */
+/* Called for each opened, updated and closed finding. The analysis owns the finding, which is valid during the call
+ * only. */
 typedef void analysis_emit(void *argument, const struct rw_finding *finding);
 
 /* One instance of a communicator that is in flight, or else the last that finished, for `report`. */
@@ -363,8 +364,8 @@ struct analysis_turns {
 	int32_t line;
 };
 
-/* How the ranks spent their time, as shares of all of it: own work, waiting for other ranks, transfers, and unseen time.
- * `nobody` is the part of `wait` of which it is not known for whom. */
+/* How the ranks spent their time, as shares of all of it: own work, waiting for other ranks, transfers, and unseen
+ * time. `nobody` is the part of `wait` of which it is not known for whom. */
 struct analysis_account {
 	bool known;
 	double own, wait, transfer, unseen, nobody;
@@ -393,8 +394,8 @@ struct analysis_pipeline {
 
 enum analysis_memory_course { ANALYSIS_MEMORY_UNKNOWN, ANALYSIS_MEMORY_FLAT, ANALYSIS_MEMORY_GROWS };
 
-/* How the memory in use on the ranks' GPUs changed, as NVML reported it. It is about the GPU that will be full first, or
- * else about the GPU whose memory had grown most before it stayed constant. Steps are 0 where they are not known. */
+/* How the memory in use on the ranks' GPUs changed, as NVML reported it. It is about the GPU that will be full first,
+ * or else about the GPU whose memory had grown most before it stayed constant. Steps are 0 where they are not known. */
 struct analysis_gpu_memory {
 	enum analysis_memory_course course;
 	int32_t rank; /* world rank; -1 not known */
@@ -441,7 +442,8 @@ enum analysis_pace_course {
 	ANALYSIS_PACE_GROWS,   /* from some step on each takes longer than the one before */
 };
 
-/* Whether the job's steps have become longer lastingly. It is about the job: all ranks may have become slower together. */
+/* Whether the job's steps have become longer lastingly. It is about the job: all ranks may have become slower
+ * together. */
 struct analysis_pace {
 	enum analysis_pace_course course;
 	uint64_t known;         /* number of steps that it is based on, approximately */
@@ -451,7 +453,8 @@ struct analysis_pace {
 	double now_ms;          /* … and now */
 	double ms_per_step;     /* GROWS */
 	double late_share;      /* share of the added time by which the rank that is late most has become later */
-	/* GROWS: when the longest wait of a step reaches the shortest watchdog, if both continue; all 0: no such forecast. */
+	/* GROWS: when the longest wait of a step reaches the shortest watchdog, if both continue; all 0: no such
+	 * forecast. */
 	double wait_ms, wait_ms_per_step;
 	double watchdog_ms;
 	char watchdog_from[32];
@@ -491,8 +494,9 @@ struct analysis_summary {
 	uint32_t xids;		  /* Xids of the ranks' GPUs during the run, as far as they are kept */
 };
 
-/* Makes an analysis, which the caller frees with analysis_free(). NULL on lack of memory. `emit` is called with `argument`
- * from within the calls below. post_mortem: the boxes are the only input, and processes without an end mark are dead. */
+/* Makes an analysis, which the caller frees with analysis_free(). NULL on lack of memory. `emit` is called with
+ * `argument` from within the calls below. post_mortem: the boxes are the only input, and processes without an end mark
+ * are dead. */
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument);
 void analysis_free(struct analysis *analysis);
 
@@ -523,13 +527,14 @@ int analysis_add_wait(struct analysis *analysis, const struct analysis_wait *wai
 int analysis_add_python(struct analysis *analysis, const struct analysis_python *seen);
 /* Adds a sample of another process. Returns 0, -ENOMEM, or -EINVAL: there is no such process. */
 int analysis_add_other(struct analysis *analysis, const struct analysis_other *seen);
-/* Adds what the child processes of a rank used. Returns 0, -ENOMEM, or -EINVAL: there is no such process, or no time between the two
- * readings. */
+/* Adds what the child processes of a rank used. Returns 0, -ENOMEM, or -EINVAL: there is no such process, or no time
+ * between the two readings. */
 int analysis_add_children(struct analysis *analysis, const struct analysis_children *seen);
 /* `count` events of processes on this host, waits or samples, were lost between two times (CLOCK_MONOTONIC). */
 void analysis_add_loss(struct analysis *analysis, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 int analysis_add_network(struct analysis *analysis, const struct analysis_network *network);
-/* Sets the state of a process. exit_status is as from wait(2), -1: not known. at_ns: when it happened or was noticed. */
+/* Sets the state of a process. exit_status is as from wait(2), -1: not known. at_ns: when it happened or was
+ * noticed. */
 int analysis_set_life(struct analysis *analysis, analysis_process_id process, enum analysis_life life, int exit_status,
 		      uint64_t at_ns);
 /* What scanning has done in the process so far, and how much time the plugin has used. */
@@ -541,14 +546,16 @@ struct analysis_scanning {
 };
 /* Returns -EINVAL where the process is not known. */
 int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning);
-/* What the box shows of the communicator's waits for signals: in which place of its table, and its part of the GPU page. Returns -EINVAL where it is not known. */
+/* What the box shows of the communicator's waits for signals: in which place of its table, and its part of the GPU
+ * page. Returns -EINVAL where it is not known. */
 int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page);
-/* How many of the process's operations its box does not show, as the header counts them by now. Returns -EINVAL where the process is not known. */
+/* How many of the process's operations its box does not show, as the header counts them by now. Returns -EINVAL where
+ * the process is not known. */
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
-/* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not where
- * boxes are the only input. */
+/* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not
+ * where boxes are the only input. */
 int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns);
 
 /* The plugin itself has been in the driver call `call` during the program's init since since_ns; NULL: it is in none.
@@ -556,8 +563,8 @@ int analysis_set_left(struct analysis *analysis, analysis_process_id process, ui
 int analysis_set_held(struct analysis *analysis, analysis_process_id process, const char *call, const char *remedy,
 		      uint64_t since_ns);
 
-/* The latest state of a GPU; twice a second is often enough. Returns 0, -ENOMEM, or -EINVAL: it has neither UUID nor PCI
- * address. */
+/* The latest state of a GPU; twice a second is often enough. Returns 0, -ENOMEM, or -EINVAL: it has neither UUID nor
+ * PCI address. */
 int analysis_add_gpu_state(struct analysis *analysis, const struct analysis_gpu_state *state);
 /* Adds an Xid event. Returns 0, -ENOMEM, or -EINVAL: it has neither UUID nor PCI address. Events with the same number
  * within 5 s, from any source, are one Xid. */
@@ -579,21 +586,23 @@ void analysis_set_absentee(struct analysis *analysis, const struct analysis_abse
 /* Advances the time: evaluates what depends on time (hangs), emits and closes findings. Call it at least twice a second
  * when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);
-/* Call this after everything from black boxes was added, if their processes have just been seen alive. A process that waits
- * in the init of a communicator leaves no sign of life in its box, but has waited until now. */
+/* Call this after everything from black boxes was added, if their processes have just been seen alive. A process that
+ * waits in the init of a communicator leaves no sign of life in its box, but has waited until now. */
 void analysis_report_inits(struct analysis *analysis, uint64_t now_ns);
 
 /* Fills at most `room` suspects. Returns how many there are. */
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
 
-/* Fills at most `room` communicators for which network detail is needed. Returns how many there are. Call it about once a
- * second: a lease that is not renewed expires. */
+/* Fills at most `room` communicators for which network detail is needed. Returns how many there are. Call it about once
+ * a second: a lease that is not renewed expires. */
 size_t analysis_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
-/* Fills at most `room` world ranks for which others wait in the init of a communicator, and which do not wait themselves, ascending.
- * Returns how many there are. They may have no black box: the caller searches for their processes. */
+/* Fills at most `room` world ranks for which others wait in the init of a communicator, and which do not wait
+ * themselves, ascending. Returns how many there are. They may have no black box: the caller searches for their
+ * processes. */
 size_t analysis_absentees(const struct analysis *analysis, int32_t *world_ranks, size_t room);
-/* Fills at most `room` world ranks that are missing in the init with this id (struct rw_init), or were when all processes had ended, ascending, as
- * far as they are known; also those that wait elsewhere. Returns how many it has filled in. */
+/* Fills at most `room` world ranks that are missing in the init with this id (struct rw_init), or were when all
+ * processes had ended, ascending, as far as they are known; also those that wait elsewhere. Returns how many it has
+ * filled in. */
 size_t analysis_init_missing(const struct analysis *analysis, uint64_t id, int32_t *world_ranks, size_t room);
 
 /* Visits the oldest unfinished instance of each communicator, in order of their start. */

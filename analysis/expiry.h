@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Releases communicators that ended on all their ranks, after a while, because jobs can split communicators by the million. */
+/* Releases communicators that ended on all their ranks, after a while, because jobs can split communicators by the
+ * million. */
 #ifndef ANALYSIS_EXPIRY_H
 #define ANALYSIS_EXPIRY_H
 
@@ -7,10 +8,12 @@
 
 struct analysis;
 
-/* How long they are kept: ranks of a communicator are seen one after the other, and bad values are searched in finished work. */
+/* How long they are kept: ranks of a communicator are seen one after the other, and bad values are searched in finished
+ * work. */
 #define EXPIRY_KEEP_NS 60000000000u
 
-/* Releases none that an open finding or a suspect is about, and none post-mortem, where boxes are read one after the other. */
+/* Releases none that an open finding or a suspect is about, and none post-mortem, where boxes are read one after the
+ * other. */
 void expiry_tick(struct analysis *analysis, uint64_t now_ns);
 
 #endif

@@ -22,8 +22,8 @@ struct lives {
 void lives_set_up(struct analysis *analysis);
 /* Frees all of its parts. */
 void lives_release(struct analysis *analysis);
-/* Does this process, which is not added yet, begin another life: are all others dead, and was one of them this rank? Never
- * post-mortem, where boxes come in any order. */
+/* Does this process, which is not added yet, begin another life: are all others dead, and was one of them this rank?
+ * Never post-mortem, where boxes come in any order. */
 bool lives_is_next(const struct analysis *analysis, const struct analysis_process *process);
 /* Closes what is open, and forgets the processes and all that was learnt from them. */
 void lives_begin_next(struct analysis *analysis);

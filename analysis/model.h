@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of one analysis. The entry points know it, and the tests that use several parts (stragglers, hangs, findings); the
- * parts below them see only their own state. */
+/* The parts of one analysis. The entry points know it, and the tests that use several parts (stragglers, hangs,
+ * findings); the parts below them see only their own state. */
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 

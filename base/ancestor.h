@@ -23,8 +23,8 @@ struct ancestor_question {
 
 /* ends[0] answers, ends[1] asks; both close-on-exec. 0 or -errno. */
 int ancestor_pair(int ends[2]);
-/* A descriptor to read its memory; the caller closes it. -EPERM, -EACCES: it may not be read; -ESRCH: it has ended; -ETIMEDOUT: not
- * answered within ANCESTOR_MS; -EPIPE: nobody answers any more; or another -errno. */
+/* A descriptor to read its memory; the caller closes it. -EPERM, -EACCES: it may not be read; -ESRCH: it has ended;
+ * -ETIMEDOUT: not answered within ANCESTOR_MS; -EPIPE: nobody answers any more; or another -errno. */
 int ancestor_open_memory(const struct ancestor_question *question);
 /* The line that tells which system call the thread is in. 0 or as above. */
 int ancestor_read_call(const struct ancestor_question *question, uint32_t tid, char line[ANCESTOR_LINE]);

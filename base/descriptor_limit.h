@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How many files this process may have open: a command that reads the boxes of hundreds of ranks has them all open, and so has
- * the collector, with some descriptors more for each rank. */
+/* How many files this process may have open: a command that reads the boxes of hundreds of ranks has them all open, and
+ * so has the collector, with some descriptors more for each rank. */
 #ifndef BASE_DESCRIPTOR_LIMIT_H
 #define BASE_DESCRIPTOR_LIMIT_H
 

@@ -18,7 +18,8 @@ enum proc_stat_field {
 	PROC_STAT_EXIT_CODE = 52,
 };
 
-/* Where the field (from 3 on) begins in the line; NULL: the line ends before it. The name, field 2, may hold blanks and brackets. */
+/* Where the field (from 3 on) begins in the line; NULL: the line ends before it. The name, field 2, may hold blanks and
+ * brackets. */
 const char *proc_stat_text(const char *line, enum proc_stat_field field);
 /* The field as a number that is not negative. False: it is none, or not there. */
 bool proc_stat_number(const char *line, enum proc_stat_field field, uint64_t *number);

@@ -31,8 +31,9 @@ struct writer_process {
 	}
 
 /* Proves that `pid` is a process of `owner` that started at start_ticks (/proc/PID/stat, field 22). 0, -ESRCH (it has
- * ended), -EMFILE, -ENFILE or -ENOMEM (shortage_is(): nothing is known of it), or -EPERM and a sentence in `why`: it is not to be
- * looked at. On error *process is WRITER_PROCESS_NONE. The caller must see after this that pid still is whom it meant. */
+ * ended), -EMFILE, -ENFILE or -ENOMEM (shortage_is(): nothing is known of it), or -EPERM and a sentence in `why`: it is
+ * not to be looked at. On error *process is WRITER_PROCESS_NONE. The caller must see after this that pid still is whom
+ * it meant. */
 int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, uint64_t start_ticks,
 			char why[WRITER_PROCESS_WHY]);
 /* The same of the process behind a pidfd that somebody else has handed over, whatever its start: the pidfd itself tells

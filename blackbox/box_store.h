@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory of saved boxes, DIRECTORY/JOB/rank….rwbox.gz, and of the evidence beside them, on any file system, with a limit on its size.
- * Above the limit the boxes whose processes ended first are removed first, and evidence with the last box beside it; boxes of running
- * processes stay. */
+/* A directory of saved boxes, DIRECTORY/JOB/rank….rwbox.gz, and of the evidence beside them, on any file system, with a
+ * limit on its size. Above the limit the boxes whose processes ended first are removed first, and evidence with the
+ * last box beside it; boxes of running processes stay. */
 #ifndef BLACKBOX_BOX_STORE_H
 #define BLACKBOX_BOX_STORE_H
 
@@ -25,8 +25,8 @@ struct box_store {
 /* Makes both directories where they are missing. Returns 0, or -errno and a sentence in why. limit 0: no limit. */
 int box_store_open(struct box_store *store, const char *directory, const char *job, uint64_t limit,
 		   char why[BOX_STORE_WHY]);
-/* Saves the box (box_save()), then removes old boxes while the limit is exceeded. It blocks on the disk and is called by one
- * thread at a time. Returns 0, or -errno and a sentence in why. */
+/* Saves the box (box_save()), then removes old boxes while the limit is exceeded. It blocks on the disk and is called
+ * by one thread at a time. Returns 0, or -errno and a sentence in why. */
 int box_store_save(struct box_store *store, struct box_reader *reader, char why[BOX_STORE_WHY]);
 /* The same with a file of evidence (blackbox/evidence.h) that lies in `directory`. */
 int box_store_save_evidence(struct box_store *store, int directory, const char *name, char why[BOX_STORE_WHY]);

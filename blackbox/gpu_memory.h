@@ -7,8 +7,8 @@
 
 #include "blackbox/reader.h"
 
-/* Returns 1: *memory is a complete copy with its counts and index within bounds; 0: nothing was noted in a known version, or it is being
- * written right now; or -errno. */
+/* Returns 1: *memory is a complete copy with its counts and index within bounds; 0: nothing was noted in a known
+ * version, or it is being written right now; or -errno. */
 int box_gpu_memory_read(const struct box_reader *reader, struct rw_gpu_memory *memory);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* root is "", or the directory where a test has its /proc and /sys. Both functions return bytes, UINT64_MAX where nothing
- * is known. */
+/* root is "", or the directory where a test has its /proc and /sys. Both functions return bytes, UINT64_MAX where
+ * nothing is known. */
 
 /* MemTotal, or the lowest limit of this process's control group and of the groups above it. */
 uint64_t host_memory_total(const char *root);

@@ -14,10 +14,10 @@ enum { PACKED_MEMBER = 65536 /* bytes before packing; the last member may be sho
 
 struct packed;
 
-/* Unpacks the file once from beginning to end, to check that it is complete, and notes where each member begins. fd stays
- * the caller's, and must outlive *packed. Returns 0 or -errno.
- * -EFBIG: the file does not have this form (it is made by gzip, or by rankwatch before it wrote members), and must be
- * unpacked as a whole. Any other -errno comes with a sentence, which begins with `name`, in why[160] (may be NULL). */
+/* Unpacks the file once from beginning to end, to check that it is complete, and notes where each member begins. fd
+ * stays the caller's, and must outlive *packed. Returns 0 or -errno. -EFBIG: the file does not have this form (it is
+ * made by gzip, or by rankwatch before it wrote members), and must be unpacked as a whole. Any other -errno comes with
+ * a sentence, which begins with `name`, in why[160] (may be NULL). */
 int packed_open(struct packed **packed, int fd, const char *name, char *why);
 void packed_close(struct packed *packed); /* accepts NULL */
 /* The size of the original box in bytes. Bytes after what was saved read as zeros. */

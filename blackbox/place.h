@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where black boxes are (contract 2): the same list for the plugin, which writes them, and the collector, which looks for them. */
+/* Where black boxes are (contract 2): the same list for the plugin, which writes them, and the collector, which looks
+ * for them. */
 #ifndef BLACKBOX_PLACE_H
 #define BLACKBOX_PLACE_H
 
@@ -14,8 +15,8 @@ enum { BOX_PLACES = 4, BOX_PLACE_PATH = 512, BOX_JOB_COMPONENT = 64 };
 int box_places(const char *directory, const char *runtime_dir, uid_t uid, const char *job,
 	       char (*paths)[BOX_PLACE_PATH]);
 
-/* A job's name as one path component: letters, digits and . _ - stay, any other character becomes _. The result is never
- * empty, "." or "..". */
+/* A job's name as one path component: letters, digits and . _ - stay, any other character becomes _. The result is
+ * never empty, "." or "..". */
 void box_job_component(const char *job, char component[BOX_JOB_COMPONENT]);
 
 #endif

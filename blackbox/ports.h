@@ -7,8 +7,8 @@
 
 #include "blackbox/reader.h"
 
-/* Returns 1: *ports is a complete copy with its count within bounds; 0: nothing was noted in a known version, or it is being written right
- * now; or -errno. */
+/* Returns 1: *ports is a complete copy with its count within bounds; 0: nothing was noted in a known version, or it is
+ * being written right now; or -errno. */
 int box_ports_read(const struct box_reader *reader, struct rw_ports *ports);
 
 #endif

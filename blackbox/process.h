@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What distinguishes one process from every other, also after a reboot. Uses libc only, because it is linked into the plugin. */
+/* What distinguishes one process from every other, also after a reboot. Uses libc only, because it is linked into the
+ * plugin. */
 #ifndef BLACKBOX_PROCESS_H
 #define BLACKBOX_PROCESS_H
 
@@ -16,8 +17,8 @@ void process_boot_id(char boot_id[40]);
 uint64_t process_pid_namespace(void);
 /* Field 22 of /proc/<pid>/stat, as this process sees <pid>; 0 = no such process. */
 uint64_t process_start_time(pid_t pid);
-/* Whether process <pid> with that start time still runs. A zombie, which has ended but was not waited for by its parent,
- * does not run. A process of which only the first thread has ended does. */
+/* Whether process <pid> with that start time still runs. A zombie, which has ended but was not waited for by its
+ * parent, does not run. A process of which only the first thread has ended does. */
 bool process_runs(pid_t pid, uint64_t start_time);
 
 #endif

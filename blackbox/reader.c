@@ -97,7 +97,8 @@ static int read_header(const struct box_reader *reader, struct rw_box_header *he
 	*header = first;
 	if (err || reader->packed || header_goes_on(&reader->header, &first))
 		return err;
-	/* Pairs with the releases of comms_used, anchors_written and init.since_ns, and with the fence after since_ns = 0. */
+	/* Pairs with the releases of comms_used, anchors_written and init.since_ns, and with the fence after since_ns =
+	 * 0. */
 	atomic_thread_fence(memory_order_acquire);
 	err = read_all(reader, header, sizeof(*header), 0);
 	header->comms_used = first.comms_used;
@@ -249,7 +250,8 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 	return err ? err : count;
 }
 
-/* What was seen of created_ns last time is the look before this copy: no two owners of an entry were born at one time, and 0 is none. */
+/* What was seen of created_ns last time is the look before this copy: no two owners of an entry were born at one time,
+ * and 0 is none. */
 static bool have_same_owners(const struct rw_communicator *known, const struct rw_communicator *copied,
 			     const struct rw_communicator *after, int count)
 {
@@ -339,7 +341,8 @@ static bool same_channel(const struct rw_wait *before, const struct rw_wait *aft
 	return before->key == after->key && before->first_ns == after->first_ns;
 }
 
-/* As with communicators, an entry can get another channel under our eyes: first_ns becomes 0 first, and key is stored last. */
+/* As with communicators, an entry can get another channel under our eyes: first_ns becomes 0 first, and key is stored
+ * last. */
 static int copy_waits(const struct box_reader *reader, uint64_t offset, struct rw_wait *waits, int count)
 {
 	struct rw_wait before[LOOK], after[LOOK];
@@ -350,7 +353,8 @@ static int copy_waits(const struct box_reader *reader, uint64_t offset, struct r
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, waits, size, offset);
-	/* Pairs with the release fence after first_ns = 0: with a sum that was cleared in the copy, this look sees it. */
+	/* Pairs with the release fence after first_ns = 0: with a sum that was cleared in the copy, this look sees
+	 * it. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, after, size, offset);

@@ -34,32 +34,32 @@ struct box_reader {
  *   release it. */
 enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file system without locks */ };
 
-/* Opens a box or a saved box (blackbox/saved.h), `name` in directory `dirfd`; AT_FDCWD and a path are fine. It must be a
- * regular file and no symbolic link, and its owner must be `owner` unless that is (uid_t)-1. The caller closes the reader.
- * Returns 0, or -errno: then `why` (at least 160 bytes, may be NULL) has a sentence that says what is wrong and where: not a
- * box, unknown layout or required feature, truncated, offsets outside the file, foreign owner. */
+/* Opens a box or a saved box (blackbox/saved.h), `name` in directory `dirfd`; AT_FDCWD and a path are fine. It must be
+ * a regular file and no symbolic link, and its owner must be `owner` unless that is (uid_t)-1. The caller closes the
+ * reader. Returns 0, or -errno: then `why` (at least 160 bytes, may be NULL) has a sentence that says what is wrong and
+ * where: not a box, unknown layout or required feature, truncated, offsets outside the file, foreign owner. */
 int box_reader_open(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
 /* The same for boxes that a process may be writing: a saved box is refused, whatever its name, and never unpacked. */
 int box_reader_open_live(struct box_reader *reader, int dirfd, const char *name, uid_t owner, char *why);
 void box_reader_close(struct box_reader *reader); /* accepts a half-built or zeroed reader with fd -1 */
 
-/* All times that are read from now on, those of the header too, are on this clock. Once, and only where nobody writes the box any
- * more. */
+/* All times that are read from now on, those of the header too, are on this clock. Once, and only where nobody writes
+ * the box any more. */
 void box_reader_set_clock(struct box_reader *reader, const struct box_clock *clock);
 
 /* Reads the header again. Returns 0, -EIO when the file has shrunk, or -EPROTO when layout fields have changed. */
 int box_reader_refresh(struct box_reader *reader);
-/* Whether the writer is alive. *writer_in_our_namespace (may be NULL) is the writer's pid while it is BOX_ALIVE; 0 when it
- * is not visible from this pid namespace. */
+/* Whether the writer is alive. *writer_in_our_namespace (may be NULL) is the writer's pid while it is BOX_ALIVE; 0 when
+ * it is not visible from this pid namespace. */
 enum box_life box_reader_life(const struct box_reader *reader, pid_t *writer_in_our_namespace);
 
-/* Copies up to `room` communicator entries from `first` on. Returns how many were copied, or -errno. Unused entries have
- * created_ns 0. */
+/* Copies up to `room` communicator entries from `first` on. Returns how many were copied, or -errno. Unused entries
+ * have created_ns 0. */
 int box_reader_communicators(const struct box_reader *reader, uint32_t first, uint32_t room,
 			     struct rw_communicator *communicators);
-/* The same again, where `known` is the previous copy. It takes one read where nothing has changed, and two where no entry has another
- * owner, instead of three. Returns 1: copied; 0: all entries are as in `known`, and nothing was copied; or -errno. All `count` entries must
- * lie in the table. */
+/* The same again, where `known` is the previous copy. It takes one read where nothing has changed, and two where no
+ * entry has another owner, instead of three. Returns 1: copied; 0: all entries are as in `known`, and nothing was
+ * copied; or -errno. All `count` entries must lie in the table. */
 int box_reader_communicators_again(const struct box_reader *reader, uint32_t first, uint32_t count,
 				   const struct rw_communicator *known, struct rw_communicator *communicators);
 /* Whether the operation was made on the communicator that the entry describes now; entries are reused. */
@@ -73,12 +73,13 @@ static inline bool box_is_of(const struct rw_operation *operation, const struct 
 int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_t room,
 			struct rw_gpu_progress *progress);
 
-/* Copies `size` bytes at this offset of the file, unchecked. Returns 0; -EIO: the file ends before; or another -errno. */
+/* Copies `size` bytes at this offset of the file, unchecked. Returns 0; -EIO: the file ends before; or another
+ * -errno. */
 int box_reader_bytes(const struct box_reader *reader, void *buffer, size_t size, uint64_t offset);
 
 /* Network waits: whether the box has that table; and a copy of its entries [first, first + room), where each sum is
- * consistent only in itself. An entry that is getting another channel has key 0. Returns how many entries were copied (0 without a
- * table), or -errno. */
+ * consistent only in itself. An entry that is getting another channel has key 0. Returns how many entries were copied
+ * (0 without a table), or -errno. */
 bool box_has_waits(const struct rw_box_header *header);
 int box_reader_waits(const struct box_reader *reader, uint32_t first, uint32_t room, struct rw_wait *waits);
 

@@ -16,8 +16,8 @@ enum run_mark {
 	RUN_MARKS,
 };
 
-/* Makes or renews the mark in the directory of the boxes, which must be this user's own and no symbolic link. Returns 0 or
- * -errno; -ENOENT where no box is in it, because a mark without boxes would keep the directory for nothing. */
+/* Makes or renews the mark in the directory of the boxes, which must be this user's own and no symbolic link. Returns 0
+ * or -errno; -ENOENT where no box is in it, because a mark without boxes would keep the directory for nothing. */
 int run_mark_leave(const char *directory, enum run_mark mark);
 /* CLOCK_REALTIME in ns when the mark was last made; 0: never. */
 int64_t run_mark_time_ns(const char *directory, enum run_mark mark);

@@ -91,7 +91,8 @@ static const struct {
 	{ 441, 441 }, /* epoll_pwait2 */
 };
 
-/* This machine's own name for a call that both have, or the number that analysis/host/system_calls.c gives to what is only on x86-64. */
+/* This machine's own name for a call that both have, or the number that analysis/host/system_calls.c gives to what is
+ * only on x86-64. */
 static int32_t own_number(size_t row)
 {
 #if defined(__x86_64__)

@@ -12,7 +12,8 @@
 
 enum { BOX_UNNAMED = 64 };
 
-/* Makes an empty, locked file in the directory, which may be open with O_PATH, and its name. Returns the descriptor or -errno. */
+/* Makes an empty, locked file in the directory, which may be open with O_PATH, and its name. Returns the descriptor or
+ * -errno. */
 int box_unnamed_make(int directory, char name[BOX_UNNAMED]);
 /* Removes the files that killed makers left in the directory. */
 void box_unnamed_clear(int directory);

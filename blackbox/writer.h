@@ -71,8 +71,8 @@ static inline uint32_t box_owner(uint64_t ticket, uint32_t pending)
 	return (uint32_t)(ticket << RW_OWNER_TICKET_SHIFT) | pending;
 }
 
-/* Clears the slot; a concurrent reader sees ticket 0. It works in pieces, because for a single memset the compiler makes a
- * `rep stos`, whose start takes longer than all of this. */
+/* Clears the slot; a concurrent reader sees ticket 0. It works in pieces, because for a single memset the compiler
+ * makes a `rep stos`, whose start takes longer than all of this. */
 static inline void box_clear(struct rw_operation *slot)
 {
 	enum { LINE = 64 };
@@ -134,7 +134,8 @@ static inline struct rw_operation *box_claim(struct box_writer *writer, uint32_t
 	return NULL;
 }
 
-/* Fetches the slot of a claim into this processor's cache, to be written to. It changes nothing, whoever has the slot. */
+/* Fetches the slot of a claim into this processor's cache, to be written to. It changes nothing, whoever has the
+ * slot. */
 static inline void box_prefetch(const struct box_writer *writer, uint64_t claim)
 {
 	enum { LINE = 64 };
@@ -175,7 +176,8 @@ static inline void box_known(struct rw_operation *slot, uint32_t bits)
 	atomic_fetch_or_explicit(&slot->known, bits, memory_order_release);
 }
 
-/* Clears pending bits of this ticket. The last bit frees the slot. It does nothing to a slot that has another ticket now. */
+/* Clears pending bits of this ticket. The last bit frees the slot. It does nothing to a slot that has another ticket
+ * now. */
 static inline void box_release(struct rw_operation *slot, uint64_t ticket, uint32_t owner_bits)
 {
 	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);

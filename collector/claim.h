@@ -24,8 +24,8 @@ struct claim {
 };
 
 /* Reads the environment as the plugin does. directory: look there too; NULL: RANKWATCH_DIR. job: NULL: the
- * environment's. host: what this host is called; NULL: the environment's. Several names on one machine are several hosts, each with
- * its own lock and socket. */
+ * environment's. host: what this host is called; NULL: the environment's. Several names on one machine are several
+ * hosts, each with its own lock and socket. */
 void claim_find(struct claim *claim, const char *directory, const char *job, const char *host);
 /* 0 or -errno, which it has said on stderr; quiet: but for -EBUSY, another collector serves the job. Undone by
  * lock_release() of its lock. */

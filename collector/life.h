@@ -36,11 +36,11 @@ struct life_work {
 
 /* Somebody has come. */
 void life_greet(struct life *life);
-/* Is the summary due to those that leave? How the job's processes ended counts in it, so they are waited for, but not for one that
- * the job leaves behind. */
+/* Is the summary due to those that leave? How the job's processes ended counts in it, so they are waited for, but not
+ * for one that the job leaves behind. */
 bool life_owes_summary(struct life *life, const struct life_work *work, uint64_t now_ns);
-/* They have it; work: as it is now. True: nobody else is to be let in, since another run of the same name is another collector's,
- * however soon it comes. */
+/* They have it; work: as it is now. True: nobody else is to be let in, since another run of the same name is another
+ * collector's, however soon it comes. */
 bool life_part(struct life *life, const struct life_work *work, uint64_t now_ns);
 /* Nothing to do, nobody to tell? Then it is over; once it has begun to end, at the latest LIFE_LEAVE_MS later. */
 bool life_is_over(struct life *life, const struct life_work *work, uint64_t now_ns);

@@ -34,7 +34,8 @@ struct watch_request {
 	const char *kernel_log; /* NULL: this machine's */
 	int ancestor;           /* for struct ancestor_question; 0: none */
 	void (*save)(void *argument, const struct box_reader *reader); /* as in live_boxes_request */
-	/* A process has ended: call watch_tick() within some ms and not when it would be due. From the loop; may be NULL. */
+	/* A process has ended: call watch_tick() within some ms and not when it would be due. From the loop; may be
+	 * NULL. */
 	void (*wake)(void *argument);
 	void *argument;
 };
@@ -65,12 +66,13 @@ void watch_close(struct watch *watch);
 
 /* Once, before the first tick: the run so far, from the boxes that are there. */
 void watch_catch_up(struct watch *watch, uint64_t now_ns);
-/* Call every WATCH_TICK_MS, or after watch_next_ms(), and when the request's wake() was called. Returns whether the boxes were read in this
- * round: they are in every second one. */
+/* Call every WATCH_TICK_MS, or after watch_next_ms(), and when the request's wake() was called. Returns whether the
+ * boxes were read in this round: they are in every second one. */
 bool watch_tick(struct watch *watch, uint64_t now_ns);
-/* After a tick at now_ns: in how many ms the next one is due. Where the host is calm the tick between two readings of the boxes is left
- * out, since nothing would be done in it: 100 ms. Where it has been calm for two seconds, ranks make calls, no process has ended in that time and none can end
- * without wake(), and nobody follows the job live (`followed`), every second reading is left out as well: 200 ms. */
+/* After a tick at now_ns: in how many ms the next one is due. Where the host is calm the tick between two readings of
+ * the boxes is left out, since nothing would be done in it: 100 ms. Where it has been calm for two seconds, ranks make
+ * calls, no process has ended in that time and none can end without wake(), and nobody follows the job live
+ * (`followed`), every second reading is left out as well: 200 ms. */
 unsigned watch_next_ms(struct watch *watch, bool followed, uint64_t now_ns);
 /* Reads the boxes out of turn. */
 void watch_poll_boxes(struct watch *watch, uint64_t now_ns);

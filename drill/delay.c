@@ -89,7 +89,8 @@ static void delay(void)
 		note("over");
 }
 
-/* Whoever stands behind us in the loader's order: the interposer, or NCCL itself; under PyTorch NCCL is in no global scope. */
+/* Whoever stands behind us in the loader's order: the interposer, or NCCL itself; under PyTorch NCCL is in no global
+ * scope. */
 static void *find(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);

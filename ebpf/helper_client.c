@@ -272,7 +272,8 @@ void helper_client_close(struct helper_client *client)
 	free(client);
 }
 
-/* 0: the answer of before has come, if there was one; -EAGAIN: it is still to come; -ENOTCONN: too late, or the helper has gone. */
+/* 0: the answer of before has come, if there was one; -EAGAIN: it is still to come; -ENOTCONN: too late, or the helper
+ * has gone. */
 static int settle(struct helper_client *client)
 {
 	int err = client->late_ms ? await_answer(client, 0) : 0;
@@ -286,8 +287,9 @@ static int settle(struct helper_client *client)
 	return -ENOTCONN;
 }
 
-/* The answer's error; what keeps it from coming ends the connection, but not so if it may come late. Then -EAGAIN, and no other question
- * is asked before it has come: on a machine whose processors are all taken the helper waits for one, too. */
+/* The answer's error; what keeps it from coming ends the connection, but not so if it may come late. Then -EAGAIN, and
+ * no other question is asked before it has come: on a machine whose processors are all taken the helper waits for one,
+ * too. */
 static int ask(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd, uint64_t limit_ms, bool may_be_late)
 {
 	int err = settle(client);

@@ -13,8 +13,8 @@ struct kernel_symbols;
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path);
 void kernel_symbols_close(struct kernel_symbols *symbols); /* accepts NULL */
 
-/* Name of the function that holds `address`, without compiler suffixes (".isra.0"); NULL when not known. Remembers the addresses that
- * it was asked for last: waits have few stacks. One thread. */
+/* Name of the function that holds `address`, without compiler suffixes (".isra.0"); NULL when not known. Remembers the
+ * addresses that it was asked for last: waits have few stacks. One thread. */
 const char *kernel_symbols_name(struct kernel_symbols *symbols, uint64_t address);
 
 /* Whether it belongs to the way into the kernel, the same below every system call. */

@@ -175,8 +175,8 @@ void probes_close(struct probes *probes)
 	free(probes);
 }
 
-/* Its records are then in the ring. A map of task storage (Linux, kernel/bpf/memalloc.c) begins with a single element of this
- * size on each CPU and gets more by an interrupt: a thread may find none, and does a moment later. */
+/* Its records are then in the ring. A map of task storage (Linux, kernel/bpf/memalloc.c) begins with a single element
+ * of this size on each CPU and gets more by an interrupt: a thread may find none, and does a moment later. */
 static int iterate(struct probes *probes, pid_t tgid)
 {
 	struct waits__bss *shared = probes->programs->bss;
@@ -242,8 +242,8 @@ int probes_watch_for(struct probes *probes, pid_t tgid, uint32_t owner)
 
 void probes_unwatch(struct probes *probes, pid_t tgid)
 {
-	/* One that has called exec, or has ended, is not in the map any more, and counts as watched until its owner lets it
-	 * go. */
+	/* One that has called exec, or has ended, is not in the map any more, and counts as watched until its owner
+	 * lets it go. */
 	if (bpf_map_delete_elem(bpf_map__fd(probes->programs->maps.watched), &tgid) && errno != ENOENT)
 		return;
 	probes_release(probes);

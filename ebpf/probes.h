@@ -29,14 +29,15 @@ typedef void probes_record(void *argument, const struct rw_kernel_wait *wait);
  * bytes) that names what is missing (capability, BTF, sysctl, lockdown, built without BPF) and the one thing that would
  * help; never libbpf's misleading memlock hint. threshold_ns: shortest wait worth a record. */
 int probes_open(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why);
-/* The same for several owners, who are strangers to each other: the ring is larger, and each may take a part of it only.
- * Fails also where the kernel cannot let go of a process at exec and at its end by itself. */
+/* The same for several owners, who are strangers to each other: the ring is larger, and each may take a part of it
+ * only. Fails also where the kernel cannot let go of a process at exec and at its end by itself. */
 int probes_open_shared(struct probes **probes, uint64_t threshold_ns, probes_record *record, void *argument, char *why);
 void probes_close(struct probes *probes); /* accepts NULL */
 
 /* Watch a thread group (init-namespace pid) until it calls exec: another program is another's business. 0 when at least
  * one of its threads was seen there, else -errno (-ESRCH: no thread is, -ENOMEM: the kernel had no storage for any,
- * -ENOSPC: too many processes are watched, -EEXIST) and it is not watched. The system call programs are attached only while somebody is watched. */
+ * -ENOSPC: too many processes are watched, -EEXIST) and it is not watched. The system call programs are attached only
+ * while somebody is watched. */
 int probes_watch(struct probes *probes, pid_t tgid);
 void probes_unwatch(struct probes *probes, pid_t tgid);
 /* probes_watch() for an owner below PROBES_OWNERS; probes_watch() is for owner 0. */

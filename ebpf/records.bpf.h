@@ -114,7 +114,8 @@ static bool within_quota(struct task_struct *task)
 	return false;
 }
 
-/* In line: to the verifier of Linux 6.1 a record that a function returned may be NULL still, when it has looked already. */
+/* In line: to the verifier of Linux 6.1 a record that a function returned may be NULL still, when it has looked
+ * already. */
 static __always_inline struct waits_record *begin_record(struct task_struct *task, __u32 kind)
 {
 	if (!within_quota(task))

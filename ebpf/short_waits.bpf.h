@@ -97,7 +97,8 @@ static void begin_short(struct task_struct *task, struct thread *thread, struct 
 }
 
 /* A thread waits in one call for several others: the one that ended the latest wait may have ended no other. The
- * majority vote of Boyer and Moore (1991), weighted by time: of a thread that ended more than half, it finds that one. */
+ * majority vote of Boyer and Moore (1991), weighted by time: of a thread that ended more than half, it finds that
+ * one. */
 static void vote_for_waker(struct short_waits *sum, const struct waker *waker, __u64 ns)
 {
 	if (!waker->tid)

@@ -63,7 +63,8 @@ static bool is_asleep(pid_t tid)
 	return state && (state[2] == 'S' || state[2] == 'D');
 }
 
-/* The main thread shall sleep for HOLD_MS whenever the scheduler lets it begin: shorter waits than THRESHOLD_NS are not reported. */
+/* The main thread shall sleep for HOLD_MS whenever the scheduler lets it begin: shorter waits than THRESHOLD_NS are not
+ * reported. */
 static void let_it_sleep(struct deeds *deeds, int waits)
 {
 	for (int waited = 0; waited < LIMIT_MS; waited++) {

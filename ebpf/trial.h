@@ -19,9 +19,9 @@ struct trial {
 	bool by_helper; /* the programs were rankwatchd's */
 };
 
-/* helper: as in view_open(). Loads the programs, or asks the helper, watches the child for about a tenth of a second, 3 s at most, and unloads them. 0; -errno with a
- * sentence in `why` (TRIAL_WHY bytes) as view_open() when they cannot be loaded, or when the child is not watched.
- * The caller has one thread. */
+/* helper: as in view_open(). Loads the programs, or asks the helper, watches the child for about a tenth of a second, 3
+ * s at most, and unloads them. 0; -errno with a sentence in `why` (TRIAL_WHY bytes) as view_open() when they cannot be
+ * loaded, or when the child is not watched. The caller has one thread. */
 int trial_run(struct trial *trial, const char *helper, char *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's view of watched processes, whoever has the BPF programs: rankwatchd, one set for the whole machine, or this
- * process itself. One owner thread; the callback runs inside view_poll(), view_watch() and view_look(). */
+/* The kernel's view of watched processes, whoever has the BPF programs: rankwatchd, one set for the whole machine, or
+ * this process itself. One owner thread; the callback runs inside view_poll(), view_watch() and view_look(). */
 #ifndef EBPF_VIEW_H
 #define EBPF_VIEW_H
 
@@ -14,8 +14,8 @@ struct view;
 
 enum { VIEW_WHY = 256 };
 
-/* helper: path of rankwatchd's socket, NULL: it is not asked. Where it is there and helps, no programs are loaded here. On
- * failure -errno and a sentence in `why` (VIEW_WHY bytes): why neither is possible, and what would help. */
+/* helper: path of rankwatchd's socket, NULL: it is not asked. Where it is there and helps, no programs are loaded here.
+ * On failure -errno and a sentence in `why` (VIEW_WHY bytes): why neither is possible, and what would help. */
 int view_open(struct view **view, const char *helper, uint64_t threshold_ns, probes_record *record, void *argument,
 	      char *why);
 void view_close(struct view *view); /* accepts NULL */

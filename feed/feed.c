@@ -144,7 +144,8 @@ static void pass_communicator(struct feed *feed, uint32_t index, struct rw_commu
 	feed->communicators[index] = *communicator;
 	if (!feed->announced)
 		announce(feed);
-	/* The process may have been announced before it had a communicator, and so before it had a device or called NCCL. */
+	/* The process may have been announced before it had a communicator, and so before it had a device or called
+	 * NCCL. */
 	feed_account(feed, analysis_set_box(feed->analysis, feed->id, &feed->reader.header));
 	feed_account(feed, analysis_add_communicator(feed->analysis, feed->id, index, communicator));
 }
@@ -175,8 +176,8 @@ static void pass_held(struct feed *feed)
 					     feed->held_remedy, feed->now_ns));
 }
 
-/* How many of them are to be passed on: none where nothing has changed since they were. A replay passes entries on as they were before
- * they were read: it reads all. */
+/* How many of them are to be passed on: none where nothing has changed since they were. A replay passes entries on as
+ * they were before they were read: it reads all. */
 static int read_communicators(struct feed *feed, uint32_t first, uint32_t count, struct rw_communicator *run)
 {
 	if (!feed_is_live(feed))
@@ -267,7 +268,8 @@ static int pass_samples(struct feed *feed)
 	return 0;
 }
 
-/* Once, when its devices are known. It is for who comes when no collector is left, or for one that was started again, which goes on from there. */
+/* Once, when its devices are known. It is for who comes when no collector is left, or for one that was started again,
+ * which goes on from there. */
 static void pass_gpu_memory(struct feed *feed)
 {
 	struct rw_gpu_memory memory;

@@ -13,18 +13,20 @@
 
 struct feed;
 
-/* Takes ownership of an opened reader. `id` must be new to the analysis. NULL on lack of memory; the reader is closed then. */
+/* Takes ownership of an opened reader. `id` must be new to the analysis. NULL on lack of memory; the reader is closed
+ * then. */
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader);
 void feed_free(struct feed *feed);
 
-/* Names the file system and the device of a device number (makedev) as the box's process sees them. It leaves "" what it
- * does not know. The caller fills the arrays with 0 before. */
+/* Names the file system and the device of a device number (makedev) as the box's process sees them. It leaves "" what
+ * it does not know. The caller fills the arrays with 0 before. */
 typedef void feed_mount(void *argument, uint64_t device, char file_system[16], char device_name[32]);
-/* For a live box: `mount` is called once per file of the process's own samples. NULL, the default: nothing is called. */
+/* For a live box: `mount` is called once per file of the process's own samples. NULL, the default: nothing is
+ * called. */
 void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument);
 
-/* For a live box, before it is polled: sets the process that was proven to be its writer; 0: none was. With 0 the pid is
- * only what the box says: it is reported, but no kernel record is matched with it. */
+/* For a live box, before it is polled: sets the process that was proven to be its writer; 0: none was. With 0 the pid
+ * is only what the box says: it is reported, but no kernel record is matched with it. */
 void feed_set_writer(struct feed *feed, pid_t pid);
 
 /* Passes everything that is new: communicators, operations (again while unfinished), GPU progress, the process's own
@@ -38,8 +40,8 @@ void feed_set_writer(struct feed *feed, pid_t pid);
 int feed_poll(struct feed *feed, uint64_t now_ns);
 /* Number of records that the analysis has refused so far because a field was out of range. */
 uint64_t feed_rejected(const struct feed *feed);
-/* The error that stopped the feed: 0, or the -errno that feed_poll() returned or that a replay met (the box was read up to
- * there). */
+/* The error that stopped the feed: 0, or the -errno that feed_poll() returned or that a replay met (the box was read up
+ * to there). */
 int feed_error(const struct feed *feed);
 /* Last time stamp found in the box so far. After a replay it is the present time of a post-mortem. */
 uint64_t feed_last_ns(const struct feed *feed);

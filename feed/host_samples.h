@@ -10,7 +10,8 @@
 #include "feed/feed.h"
 
 enum {
-	/* With more threads or open files than these in one process, those that were named longest ago are forgotten. */
+	/* With more threads or open files than these in one process, those that were named longest ago are
+	 * forgotten. */
 	HOST_SAMPLES_THREADS = 512,
 	HOST_SAMPLES_FILES = 128,
 };
@@ -38,8 +39,8 @@ struct host_samples {
 	uint32_t threads_seen, files_seen;
 };
 
-/* Takes the next sample, in the order of their numbers. True: it was a state, and *wait is filled in except for .process.
- * `mount` is called once per file; NULL: the mounts are not known (any more). */
+/* Takes the next sample, in the order of their numbers. True: it was a state, and *wait is filled in except for
+ * .process. `mount` is called once per file; NULL: the mounts are not known (any more). */
 bool host_samples_take(struct host_samples *samples, const struct rw_host_sample *sample, feed_mount *mount,
 		       void *argument, struct analysis_wait *wait);
 /* The name of a thread; NULL: not known. */

@@ -102,8 +102,8 @@ static bool pass_again(struct feed *feed, struct unfinished_operation *last, str
 	return false;
 }
 
-/* Copies slots from claim `first` on: `count`, or in a live box up to FEED_RUN of those that have been claimed. What is new is mostly right behind
- * what is unfinished, and then is read with it. How many were copied, or -errno. */
+/* Copies slots from claim `first` on: `count`, or in a live box up to FEED_RUN of those that have been claimed. What is
+ * new is mostly right behind what is unfinished, and then is read with it. How many were copied, or -errno. */
 static int read_run(struct feed *feed, uint64_t first, uint64_t count)
 {
 	uint64_t claimed = feed->reader.header.head - first;

@@ -46,8 +46,9 @@ static bool ends_now(const struct feed *feed)
 	return feed->next_ns == UINT64_MAX && !feed->passed_all;
 }
 
-/* Those of which all is passed have ended. When the first of them does, the analysis looks once more before it hears of it: within one step
- * all may end, and with them the waits that show whom they waited for until then. Returns the time of the latest look. */
+/* Those of which all is passed have ended. When the first of them does, the analysis looks once more before it hears of
+ * it: within one step all may end, and with them the waits that show whom they waited for until then. Returns the time
+ * of the latest look. */
 static uint64_t end_all(struct feed *const *feeds, size_t count, struct analysis *analysis, uint64_t ticked_ns)
 {
 	uint64_t first_ns = UINT64_MAX;

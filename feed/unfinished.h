@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations of one box that must be read again, because they are in flight or not yet published, in order of claims. */
+/* The operations of one box that must be read again, because they are in flight or not yet published, in order of
+ * claims. */
 #ifndef FEED_UNFINISHED_H
 #define FEED_UNFINISHED_H
 

@@ -22,9 +22,10 @@ struct announcer {
 };
 
 /* A finding from `warning` up is shown as text at most once a minute for the same kind and ranks, at first when its
- * cause is known or after a moment, and at once when it is over, also when it is no more than a notice by then. Critical values that a rank
- * makes after it was clean again are shown after a moment, which is twice as long each time, up to a minute. Everything else is
- * ignored, and so is what a collector that was started anew announces again. */
+ * cause is known or after a moment, and at once when it is over, also when it is no more than a notice by then.
+ * Critical values that a rank makes after it was clean again are shown after a moment, which is twice as long each
+ * time, up to a minute. Everything else is ignored, and so is what a collector that was started anew announces
+ * again. */
 void announcer_take(struct announcer *announcer, const json_t *finding, uint64_t now_ns);
 /* Prints what is due. Call about ten times a second while something waits, and after announcer_take(). */
 void announcer_tick(struct announcer *announcer, uint64_t now_ns);
@@ -32,7 +33,8 @@ void announcer_tick(struct announcer *announcer, uint64_t now_ns);
 bool announcer_waits(const struct announcer *announcer);
 /* What says most of what was announced so far: the most severe, of these the first. A new reference; NULL none. */
 json_t *announcer_worst(const struct announcer *announcer);
-/* The job has ended: what was never shown, or not that it is over, or that it came back, is shown now. Frees; does not close `text`. */
+/* The job has ended: what was never shown, or not that it is over, or that it came back, is shown now. Frees; does not
+ * close `text`. */
 void announcer_finish(struct announcer *announcer);
 
 #endif

@@ -27,10 +27,12 @@ struct board {
 
 /* Takes the finding's line as the newest of its id. 0 or -ENOMEM. */
 int board_put(struct board *board, const struct rw_finding *finding, const char *line);
-/* Whether those who hear only of news should hear of this finding, which was put before; they are then taken to know it.
- * News is that one opens, becomes more severe, or closes; of an incident, that its worst finding does. Notices are no news. */
+/* Whether those who hear only of news should hear of this finding, which was put before; they are then taken to know
+ * it. News is that one opens, becomes more severe, or closes; of an incident, that its worst finding does. Notices are
+ * no news. */
 bool board_tell(struct board *board, const struct rw_finding *finding);
-/* In all counts values that are bad again after their finding was closed are another finding, although the id is the same. */
+/* In all counts values that are bad again after their finding was closed are another finding, although the id is the
+ * same. */
 /* Number of findings so far whose highest severity is this one. */
 size_t board_count(const struct board *board, enum rw_severity severity);
 /* Number of findings that are over now, and were once warnings or worse. */

@@ -76,7 +76,8 @@ static void write_first_thread(FILE *out, const json_t *finding, const char *nam
 	}
 }
 
-/* What a process does that is waited for: only the last of a chain is one, and what follows is about who waits for it. */
+/* What a process does that is waited for: only the last of a chain is one, and what follows is about who waits for
+ * it. */
 static const char *write_doing(FILE *out, const json_t *link)
 {
 	const char *does = value_text(link, "does");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pieces of a finding's evidence that have one source, in words: what network ports counted, what child processes did. */
+/* The pieces of a finding's evidence that have one source, in words: what network ports counted, what child processes
+ * did. */
 #ifndef FINDING_EVIDENCE_TEXT_H
 #define FINDING_EVIDENCE_TEXT_H
 

@@ -139,7 +139,8 @@ static void write_watchdog(FILE *out, const json_t *finding)
 		forecast_text_print(out, ", ", json_object_get(watchdog, "reached"));
 }
 
-/* Some launchers have it in a file that nobody here reads: who waits for the job's end wants to know how to get a countdown. */
+/* Some launchers have it in a file that nobody here reads: who waits for the job's end wants to know how to get a
+ * countdown. */
 static void write_no_watchdog(FILE *out, const json_t *finding)
 {
 	(void)finding;

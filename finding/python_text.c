@@ -34,8 +34,9 @@ static void write_place(FILE *out, const json_t *place)
 	fputc(')', out);
 }
 
-/* Functions of Python's library and of PyTorch that turn objects into bytes; Lib/pickle.py, Lib/multiprocessing/reduction.py of
- * CPython and torch/serialization.py. What pickles in C alone has no function that could be seen. */
+/* Functions of Python's library and of PyTorch that turn objects into bytes; Lib/pickle.py,
+ * Lib/multiprocessing/reduction.py of CPython and torch/serialization.py. What pickles in C alone has no function that
+ * could be seen. */
 static bool is_pickling(const json_t *place)
 {
 	static const struct {

@@ -9,9 +9,10 @@ struct written {
 	json_t *open; /* ids; NULL none yet */
 };
 
-/* The message as a line for the file. A finding begins there when it is more than a notice, as open, whatever it was before;
- * from then on the file has all that becomes of it, whatever its severity, to its end. malloc'ed; NULL: nothing is to be written
- * (no finding, a notice or an end of what the file does not know, a second beginning), or no memory. */
+/* The message as a line for the file. A finding begins there when it is more than a notice, as open, whatever it was
+ * before; from then on the file has all that becomes of it, whatever its severity, to its end. malloc'ed; NULL:
+ * nothing is to be written (no finding, a notice or an end of what the file does not know, a second beginning), or
+ * no memory. */
 char *written_line(struct written *written, const json_t *finding);
 void written_free(struct written *written);
 

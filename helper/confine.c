@@ -47,7 +47,8 @@ static int set_capabilities(bool keep_bpf)
 	return memcmp(sets, left, sizeof(sets)) ? -EPERM : 0;
 }
 
-/* As which the kernel lets others look at and signal us. The capabilities outlive the change until they are laid down. */
+/* As which the kernel lets others look at and signal us. The capabilities outlive the change until they are laid
+ * down. */
 static int become_nobody(void)
 {
 	if (geteuid() != 0)

@@ -7,7 +7,8 @@
 
 enum { ENTRANCE_WHY = 256 };
 
-/* A listening SOCK_SEQPACKET socket, or -errno with a sentence in `why` (ENTRANCE_WHY bytes). given: it was systemd's. */
+/* A listening SOCK_SEQPACKET socket, or -errno with a sentence in `why` (ENTRANCE_WHY bytes). given: it was
+ * systemd's. */
 int entrance_open(const char *path, bool *given, char *why);
 
 #endif

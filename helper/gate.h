@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where clients come in: a process without rights that accepts them, asks the kernel who they are, gives each a doorman,
- * and hands the other end to the helper. */
+/* Where clients come in: a process without rights that accepts them, asks the kernel who they are, gives each a
+ * doorman, and hands the other end to the helper. */
 #ifndef HELPER_GATE_H
 #define HELPER_GATE_H
 

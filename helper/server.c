@@ -122,8 +122,8 @@ static const char *reason(int err)
 	}
 }
 
-/* The programs stay where they are for a while: to attach them takes milliseconds, and a client could ask for that again
- * and again. */
+/* The programs stay where they are for a while: to attach them takes milliseconds, and a client could ask for that
+ * again and again. */
 static void hold(struct server *server)
 {
 	if (!server->held)

@@ -42,7 +42,8 @@ void server_record(void *argument, const struct rw_kernel_wait *wait);
 struct client *server_let_in(struct server *server, int fd, uid_t uid);
 /* One packet of a client's. fd: the descriptor that came with it, -1: none; the server's from here on. */
 void server_take(struct server *server, struct client *client, const void *packet, size_t size, int fd);
-/* What is due at now_ns (CLOCK_MONOTONIC): the ring is read, clients get what waits for them, those who have gone leave. */
+/* What is due at now_ns (CLOCK_MONOTONIC): the ring is read, clients get what waits for them, those who have gone
+ * leave. */
 void server_tick(struct server *server, uint64_t now_ns);
 /* Until the gate ends. Returns 0 or -errno. */
 int server_run(struct server *server, int gate);

@@ -28,8 +28,8 @@ struct watches {
 
 struct watch *watches_find(struct watches *watches, pid_t pid); /* NULL: none */
 bool watch_has(const struct watch *watch, const struct client *client);
-/* Takes the process over, also on error. 0 or -errno (as probes_watch(); -EUSERS: it has as many watchers as one may). The
- * process was proven before; the caller proves it once more after this. */
+/* Takes the process over, also on error. 0 or -errno (as probes_watch(); -EUSERS: it has as many watchers as one may).
+ * The process was proven before; the caller proves it once more after this. */
 int watches_add(struct watches *watches, struct writer_process *process, struct client *client, uint32_t owner);
 /* false: it was not watched for this client. */
 bool watches_remove(struct watches *watches, pid_t pid, struct client *client);

@@ -19,8 +19,8 @@ typedef void kernel_log_oom(void *argument, int32_t pid, uint64_t at_ns);
 /* path: "/dev/kmsg", or a file or FIFO with the same records. 0 or -errno (-EPERM: needs CAP_SYSLOG, or the device is
  * not for this container; -ETIMEDOUT: its file system does not answer). */
 int kernel_log_open(struct kernel_log **log, const char *path);
-/* Like kernel_log_open(), with path NULL for this machine's own log, /dev/kmsg; in case of an error `why` says which file and
- * what it needs. */
+/* Like kernel_log_open(), with path NULL for this machine's own log, /dev/kmsg; in case of an error `why` says which
+ * file and what it needs. */
 int kernel_log_open_chosen(struct kernel_log **log, const char *path, char *why, size_t room);
 /* The same words for an error of a later call. */
 void kernel_log_explain(const char *path, int err, char *why, size_t room);

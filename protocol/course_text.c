@@ -20,8 +20,8 @@ static json_t *first_json(const struct analysis_step_course *course)
 	return json_pack("{s:I, s:o}", "step", (json_int_t)course->first, "ms", durations);
 }
 
-/* false: ranks waited for others, or for transfers; null: what they did is not seen. Else nobody was late: all of them did
- * something else for so long. */
+/* false: ranks waited for others, or for transfers; null: what they did is not seen. Else nobody was late: all of them
+ * did something else for so long. */
 static json_t *is_normal(const double *parts)
 {
 	if (parts[ANALYSIS_WAIT] >= waited || parts[ANALYSIS_TRANSFER] >= mostly)

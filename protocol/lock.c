@@ -48,7 +48,8 @@ static int open_beside_boxes(struct lock *lock, char (*places)[BOX_PLACE_PATH], 
 
 	for (int i = 0; i < count && fd < 0; i++) {
 		snprintf(lock->path, sizeof(lock->path), "%s/" LOCK_NAME, places[i]);
-		/* Again where the last holder took the directory away meanwhile: a lock elsewhere would be a second one. */
+		/* Again where the last holder took the directory away meanwhile: a lock elsewhere would be a second
+		 * one. */
 		fd = -ENOENT;
 		for (int tries = 0; tries < TRIES && fd == -ENOENT; tries++)
 			fd = open_in(box_directory_open(places[i], false, why), LOCK_NAME);
@@ -66,7 +67,8 @@ static int open_beside_socket(struct lock *lock, const char *directory, const ch
 	return open_in(runtime_directory_open(directory), name);
 }
 
-/* Its last holder, or `rankwatch clean`, may take the file away after it was opened here: such a lock keeps nobody out. */
+/* Its last holder, or `rankwatch clean`, may take the file away after it was opened here: such a lock keeps nobody
+ * out. */
 static bool is_in_place(int fd)
 {
 	struct stat status;

@@ -41,14 +41,16 @@ struct message_summary {
  */
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
 		    bool publishes, const char *directory);
-/* The same of who hears all nodes and watches none: {"hello":{…,"open":N,"on_finding":…,"all_nodes":true,"hosts":N,"silent":N,"ranks":N}},
- * silent: hosts that are heard no more. */
+/* The same of who hears all nodes and watches none:
+ * {"hello":{…,"open":N,"on_finding":…,"all_nodes":true,"hosts":N,"silent":N,"ranks":N}}, silent: hosts that are heard
+ * no more. */
 char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks);
 /* {"watching":{…}} with the keys of sight_json(): ranks have come, or are seen less well than before. Likewise. */
 char *message_watching(const struct sight *sight);
 enum { COMPARED_IN_MS = 500 };
 /* Does the collector that says so look where ranks with this RANKWATCH_DIR (NULL: not set) record? True where it does
- * not say. Asks the file system whether two names are one directory; where it does not answer within COMPARED_IN_MS they are two. */
+ * not say. Asks the file system whether two names are one directory; where it does not answer within COMPARED_IN_MS
+ * they are two. */
 bool message_hello_looks_in(const json_t *hello, const char *directory);
 /* Does this job say hello so? Names that become the same path component are one: these jobs share a socket. */
 bool message_hello_is_of(const json_t *hello, const char *job);

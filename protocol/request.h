@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client may ask of the collector, one JSON object a line: docs/protocol.md. Keys that are not known are ignored. */
+/* What a client may ask of the collector, one JSON object a line: docs/protocol.md. Keys that are not known are
+ * ignored. */
 #ifndef PROTOCOL_REQUEST_H
 #define PROTOCOL_REQUEST_H
 

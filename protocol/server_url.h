@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The address of a NATS server as people give it: nats://[USER:PASSWORD@]HOST[:PORT] or tls://…, several separated by commas. */
+/* The address of a NATS server as people give it: nats://[USER:PASSWORD@]HOST[:PORT] or tls://…, several separated by
+ * commas. */
 #ifndef PROTOCOL_SERVER_URL_H
 #define PROTOCOL_SERVER_URL_H
 

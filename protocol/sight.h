@@ -37,7 +37,8 @@ bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_
 json_t *sight_json(const struct sight *sight);
 /* "watching 8 ranks through /proc only: what is missing; what would help": all of it, not escaped. */
 void sight_write(FILE *out, const json_t *sight);
-/* The same, "watching 8 ranks with eBPF": one line for people, cut at `columns` (at most SIGHT_LINE - 1). Text is escaped. */
+/* The same, "watching 8 ranks with eBPF": one line for people, cut at `columns` (at most SIGHT_LINE - 1). Text is
+ * escaped. */
 void sight_describe(const json_t *sight, size_t columns, char line[SIGHT_LINE]);
 
 #endif

@@ -21,11 +21,11 @@ enum suite_verdict {
 struct suite_result {
 	enum suite_verdict verdict;
 	int found_step; /* in which the last of those that were named was named first; 0 nobody */
-	/* Steps after which a test that knows the fault and the noise would know it, too (oracle.h); 0: not in this job. 1 where noise
-	 * cannot hide the fault. */
+	/* Steps after which a test that knows the fault and the noise would know it, too (oracle.h); 0: not in this
+	 * job. 1 where noise cannot hide the fault. */
 	int oracle_steps;
-	/* How far the ranks at fault stand out of what healthy ranks of this job were late by over as many steps; infinite where
-	 * the fault is not one of lateness. */
+	/* How far the ranks at fault stand out of what healthy ranks of this job were late by over as many steps;
+	 * infinite where the fault is not one of lateness. */
 	double stands_out;
 	double share, true_share; /* told last of one rank, and what its late steps are; -1 */
 	bool accounted;		  /* where the time went names it, at the end */

@@ -12,13 +12,14 @@
 #include "suite/draw.h"
 #include "suite/play.h"
 
-/* In one of so many healthy jobs the oracle may accuse a rank: a tenth of 1 %, the rate that docs/analysis.md states for the tests of
- * lateness. */
+/* In one of so many healthy jobs the oracle may accuse a rank: a tenth of 1 %, the rate that docs/analysis.md states
+ * for the tests of lateness. */
 enum { ORACLE_FALSE_ALARMS = 1000 };
 
 /* Is the fault one of lateness, so that noise can hide it? */
 bool oracle_applies(const struct suite_draw *draw);
-/* Steps from the fault's first one to the one in which it knows all ranks at fault, that one included; 0: the job ends before. */
+/* Steps from the fault's first one to the one in which it knows all ranks at fault, that one included; 0: the job ends
+ * before. */
 int oracle_steps(const struct suite_draw *draw, const struct suite_course *course);
 
 #endif

@@ -11,7 +11,8 @@
 
 struct suite_course {
 	int step; /* that is being played, from 1 */
-	/* How much longer than the draw's step each rank worked, ms, by step and rank; without the fault. The caller frees it. */
+	/* How much longer than the draw's step each rank worked, ms, by step and rank; without the fault. The caller
+	 * frees it. */
 	float *noise;
 	float *differences; /* by rank: how much more than others it works for good, as a share of the step; the caller frees it */
 	uint64_t steps_seen; /* by the analysis */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a node shows of a drawn job: black boxes that fill, waits of threads, NVML; shown to an analysis look by look. */
+/* What a node shows of a drawn job: black boxes that fill, waits of threads, NVML; shown to an analysis look by
+ * look. */
 #ifndef SUITE_RECORDS_H
 #define SUITE_RECORDS_H
 

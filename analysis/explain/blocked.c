@@ -33,7 +33,8 @@ static bool is_long(const struct blocked *blocked)
 	return blocked->end_ns - blocked->start_ns >= BLOCKED_LEAST_NS;
 }
 
-/* Long stretches of that thread so far; where the piece belongs to one of them it becomes part of it, and -1 is returned. */
+/* Long stretches of that thread so far; where the piece belongs to one of them it becomes part of it, and -1 is
+ * returned. */
 static int count_or_extend(struct blocked *list, size_t count, const struct evidence_piece *piece)
 {
 	int of_thread = 0;

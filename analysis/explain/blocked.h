@@ -18,7 +18,8 @@ struct blocked {
 	uint64_t start_ns, end_ns;
 };
 
-/* Fills list[BLOCKED_MOST], newest first. Returns how many there are. Adjoining pieces of the same wait are one period. */
+/* Fills list[BLOCKED_MOST], newest first. Returns how many there are. Adjoining pieces of the same wait are one
+ * period. */
 size_t blocked_find(const struct evidence *evidence, struct blocked *list);
 
 #endif

@@ -72,8 +72,8 @@ static const char few_samples[] = "what it did in most of that time: it was samp
 static const char state_only[] = "what it waits for: only its state (D, uninterruptible) was seen, which most often is a wait for a disk";
 static const char has_a_rival[] = "which of two causes it is: another one took nearly as much of that time";
 
-/* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be held
- * up by the lock. What runs while it has a CPU and waits for one else is one story. */
+/* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be
+ * held up by the lock. What runs while it has a CPU and waits for one else is one story. */
 static bool has_rival(const struct tally *tally, enum rw_cause_class class_)
 {
 	double limit = (tally->sampled ? CAUSE_NEAR_SAMPLED : CAUSE_NEAR_EXACT) * (double)tally->by_class[class_];
@@ -191,8 +191,8 @@ static int32_t process_that_woke(const struct search *search, const struct tally
 	return is_told && is_one ? piece->waker_pid : 0;
 }
 
-/* Levels without wakers, waits that have not ended, and TCP over the loopback interface: the child that has the other end, or that is to
- * end. Where a waker is known it must be that child. */
+/* Levels without wakers, waits that have not ended, and TCP over the loopback interface: the child that has the other
+ * end, or that is to end. Where a waker is known it must be that child. */
 static int32_t process_at_other_end(const struct search *search, uint32_t tid, const struct tally_group *group,
 				    const struct cause_window *waits, uint32_t count)
 {
@@ -228,8 +228,8 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 		cause->inferred = other_end_seen;
 }
 
-/* The kernel's stack shows TCP, whose packets an interrupt brings: there is no waker to follow, but a child may be at the other
- * end. */
+/* The kernel's stack shows TCP, whose packets an interrupt brings: there is no waker to follow, but a child may be at
+ * the other end. */
 static void name_peer(const struct search *search, uint32_t tid, const struct tally *tally, const struct tally_group *group,
 		      const struct cause_window *windows, uint32_t count, struct cause *cause)
 {
@@ -298,14 +298,15 @@ static bool follow(struct search *search, uint32_t tid, const struct tally *tall
 		deeper.inferred = in_files_meanwhile;
 	bool found = find_cause(search, next, waits, wait_count, &deeper);
 	if (!found || deeper.class_ == RW_CAUSE_UNKNOWN || deeper.class_ == RW_CAUSE_SLEEP) {
-		/* The thread that holds it up shows no wait but its own will: it is the wait itself that is the cause. */
+		/* The thread that holds it up shows no wait but its own will: it is the wait itself that is the
+		 * cause. */
 		cause->hops[cause->hop_count++] = *hop;
 		cause->last_thread = next_name;
 		cause->last_tid = next;
 		return false;
 	}
-	/* Locks behind a lock are one story, whoever of those who pass it on was followed. There may have been room for some
-	 * of the waits only: they stand for all. */
+	/* Locks behind a lock are one story, whoever of those who pass it on was followed. There may have been room for
+	 * some of the waits only: they stand for all. */
 	if (deeper.class_ == group->class_.class_)
 		deeper.share = cause->share;
 	else
@@ -431,8 +432,8 @@ bool cause_ended_before(const struct intern *intern, const struct process *proce
 {
 	static const char socket[] = "socket:";
 	uint64_t kept = evidence_kept(&process->evidence);
-	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. Of TCP a child that has the
-	 * other end is only likely to end it. */
+	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. Of TCP a
+	 * child that has the other end is only likely to end it. */
 	bool is_followed = cause->hop_count && !(cause->by_process && strstr(intern_text(intern, cause->path), " to "));
 	if (cause->class_ != RW_CAUSE_SOCKET || is_followed || strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds why a rank was late: from the evidence about its threads, a class and the share of the late time that it explains. A
- * wait for another thread of the process is followed to that thread, at most CAUSE_HOPS times. docs/analysis.md, "Cause". */
+/* Finds why a rank was late: from the evidence about its threads, a class and the share of the late time that it
+ * explains. A wait for another thread of the process is followed to that thread, at most CAUSE_HOPS times.
+ * docs/analysis.md, "Cause". */
 #ifndef ANALYSIS_EXPLAIN_CAUSE_H
 #define ANALYSIS_EXPLAIN_CAUSE_H
 
@@ -87,8 +88,8 @@ void cause_find(const struct intern *intern, const struct process *process, uint
 bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, bool on_gpu,
 		    uint64_t from_ns, uint64_t to_ns);
 
-/* Whether the thread has waited on the cause's socket before, in a wait that ended by itself by ended_by_ns at the latest. The
- * socket is one that leads out of the process, such as one of a data service. */
+/* Whether the thread has waited on the cause's socket before, in a wait that ended by itself by ended_by_ns at the
+ * latest. The socket is one that leads out of the process, such as one of a data service. */
 bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns);
 
 #endif

@@ -60,7 +60,8 @@ static bool is_one_thread(const struct enders *enders)
 	return !enders->count;
 }
 
-/* take_gil() waits with a timer, which ends nearly all of its waits: which threads were seen to end others is chance. */
+/* take_gil() waits with a timer, which ends nearly all of its waits: which threads were seen to end others is
+ * chance. */
 static bool is_ended_by_timers(const struct convoy *convoy, const struct enders *enders, uint64_t lock_ns)
 {
 	return convoy->like_python && enders->sum_ns * 2 < lock_ns;
@@ -84,7 +85,8 @@ static intern_id common_name(const struct enders *enders)
 	return 0;
 }
 
-/* Of the time of the windows between two samples of the thread, how much was it on a CPU? -1: there are no such samples. */
+/* Of the time of the windows between two samples of the thread, how much was it on a CPU? -1: there are no such
+ * samples. */
 static double cpu_share(const struct evidence *evidence, uint32_t tid, const struct cause_window *windows, uint32_t count)
 {
 	const struct evidence_piece *later = NULL;
@@ -108,7 +110,8 @@ static double cpu_share(const struct evidence *evidence, uint32_t tid, const str
 	return seen_ns ? cpu_ns / (double)seen_ns : -1;
 }
 
-/* Who ended its waits, and who waited for a lock in short turns as well: they all pass it on, though not all of them to it. */
+/* Who ended its waits, and who waited for a lock in short turns as well: they all pass it on, though not all of them to
+ * it. */
 static uint32_t find_holders(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
 			     const struct cause_window *windows, uint32_t count, const struct enders *enders, uint32_t *tids)
 {

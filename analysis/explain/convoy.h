@@ -18,9 +18,9 @@ struct convoy {
 	double cpu;       /* of one CPU, which these used together in the windows; -1: not known of most of them */
 };
 
-/* Whether most of lock_ns, the time of the windows in which the thread waited for a lock, was in such waits, the thread that
- * ended most of them was not busy in files, and there is no one thread to follow: several ended them, none nearly all, or
- * timers ended most of them, as they do where Python's lock is waited for. */
+/* Whether most of lock_ns, the time of the windows in which the thread waited for a lock, was in such waits, the thread
+ * that ended most of them was not busy in files, and there is no one thread to follow: several ended them, none nearly
+ * all, or timers ended most of them, as they do where Python's lock is waited for. */
 bool convoy_find(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
 		 const struct cause_window *windows, uint32_t count, uint64_t lock_ns, struct convoy *convoy);
 

@@ -49,8 +49,8 @@ static double log_chance_of_parting(size_t count, size_t at)
 	return log(2 * n) - (lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign));
 }
 
-/* Where all values before are below all that come (sign 1) or above them (-1); 0: nowhere that chance does not explain. Near the begin
- * and the end, where a test of sums sees little. */
+/* Where all values before are below all that come (sign 1) or above them (-1); 0: nowhere that chance does not explain.
+ * Near the begin and the end, where a test of sums sees little. */
 static size_t find_parting(const struct splitting *splitting, const double *values, size_t count, double sign)
 {
 	double *least = splitting->scratch, most = -INFINITY; /* of this value and of all behind it; of all before */

@@ -25,8 +25,8 @@ enum {
 #define LEVELS_CHANGE 0.05  /* of the level before: a smaller change is none */
 #define LEVELS_TREND  4.0   /* standard deviations of Mann's and Kendall's statistic */
 
-/* The levels in order, which hold all values; returns how many: 0 without values or memory. at: where each value is, ascending;
- * NULL: at 0, 1, 2, … */
+/* The levels in order, which hold all values; returns how many: 0 without values or memory. at: where each value is,
+ * ascending; NULL: at 0, 1, 2, … */
 size_t levels_find(const double *at, const double *values, size_t count, struct lasting_level levels[LEVELS_MOST]);
 
 #endif

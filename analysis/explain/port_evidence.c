@@ -154,8 +154,8 @@ static void find_state(struct showing *showing)
 		raise(showing, WEIGHT_LINK);
 }
 
-/* All other active ports of the same model, two at least, run at one rate that is higher. A host has adapters for storage
- * and management as well: those are other models, or are left alone here. */
+/* All other active ports of the same model, two at least, run at one rate that is higher. A host has adapters for
+ * storage and management as well: those are other models, or are left alone here. */
 static void compare_with_others(struct showing *showing, const struct ports *ports)
 {
 	const struct port *own = showing->port;
@@ -325,7 +325,8 @@ static int by_weight(const void *left, const void *right)
 	return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-/* Are all readings still there that the port's showing around since_ns is made of? Of a collector that came later they never were. */
+/* Are all readings still there that the port's showing around since_ns is made of? Of a collector that came later they
+ * never were. */
 static bool has_readings(const struct port *port, uint64_t since_ns)
 {
 	uint64_t from_ns = since_ns > PORT_LEAD_NS ? since_ns - PORT_LEAD_NS : 0, kept = port->reading_count < PORT_READINGS ? port->reading_count : PORT_READINGS;

@@ -23,14 +23,15 @@ enum {
 	PORT_SAID = 3,   /* ports, at most */
 };
 
-/* Adds what the ports showed around since_ns, when it began, and remembers it. Nothing where they showed nothing unusual. */
+/* Adds what the ports showed around since_ns, when it began, and remembers it. Nothing where they showed nothing
+ * unusual. */
 void port_evidence_attach(const struct analysis *analysis, struct record *record, uint64_t since_ns);
 
-/* What is to be kept in a box: what this machine's ports showed around the findings that it was added to, and around now. The record's
- * numbers are the caller's. False: nothing. */
+/* What is to be kept in a box: what this machine's ports showed around the findings that it was added to, and around
+ * now. The record's numbers are the caller's. False: nothing. */
 bool port_record_take(const struct analysis *analysis, uint64_t now_ns, struct rw_ports *record);
-/* The other way, from a box that was read: remembered as its process's host's. Each box of a host has the same. 0, -EINVAL: no such process,
- * or the record is not sound; -ENOMEM. */
+/* The other way, from a box that was read: remembered as its process's host's. Each box of a host has the same. 0,
+ * -EINVAL: no such process, or the record is not sound; -ENOMEM. */
 int port_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_ports *record);
 
 #endif

@@ -20,8 +20,8 @@ static bool stands_in(const struct instance *instance, uint32_t rank)
 	return false;
 }
 
-/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end, unless
- * it was called in one group with a Send or Recv that has no other end. */
+/* Where the rank has waited longest; NULL where it waits nowhere, or for nobody: what all have come to may still end,
+ * unless it was called in one group with a Send or Recv that has no other end. */
 static const struct standing *where_it_waits(const struct waiting *waiting, uint32_t rank)
 {
 	const struct standing *oldest = NULL;
@@ -142,8 +142,8 @@ struct crossing {
 	uint32_t *waiting; /* those who stand in `usual`; the caller frees */
 };
 
-/* One of three ranks or more has another order than all others: it is likely to be the one that left it. What is only noted
- * may still end by itself. */
+/* One of three ranks or more has another order than all others: it is likely to be the one that left it. What is only
+ * noted may still end by itself. */
 static bool find_crossing(const struct circle *circle, struct crossing *crossing, enum rw_severity severity)
 {
 	const struct instance *one = circle->links[0].standing->instance, *other = circle->links[1].standing->instance;

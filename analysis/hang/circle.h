@@ -26,11 +26,11 @@ struct circle {
 
 struct analysis;
 
-/* Finds a circle that no rank outside of it can open: each of its ranks lives and does nothing but wait for others. False: there is
- * none, or no memory. The circle is valid as long as `waiting`. */
+/* Finds a circle that no rank outside of it can open: each of its ranks lives and does nothing but wait for others.
+ * False: there is none, or no memory. The circle is valid as long as `waiting`. */
 bool circle_find(const struct waiting *waiting, const struct job *job, struct circle *circle);
-/* Opens, updates and closes the finding. is_blamed: others wait for a rank that does not wait itself, so no circle is reported.
- * True while a circle is reported. */
+/* Opens, updates and closes the finding. is_blamed: others wait for a rank that does not wait itself, so no circle is
+ * reported. True while a circle is reported. */
 bool circle_tick(struct analysis *analysis, const struct waiting *waiting, bool is_blamed, uint64_t now_ns);
 
 #endif

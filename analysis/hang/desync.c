@@ -192,7 +192,8 @@ static void set_call(struct record *record, const struct analysis *analysis, con
 	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
 }
 
-/* Of those who call the usual, or else, the one of which most was seen since. NULL: nobody, or of the others more than one. */
+/* Of those who call the usual, or else, the one of which most was seen since. NULL: nobody, or of the others more than
+ * one. */
 static const struct caller *caller_of(const struct parting *parting, enum side side)
 {
 	const struct communicator *communicator = parting->communicator;

@@ -129,7 +129,8 @@ static int32_t world_at(const struct order *order, uint32_t at)
 	return at == 0 ? -1 : at > order->count ? order->world_size : order->comers[at - 1].world_rank;
 }
 
-/* Frameworks number the ranks of a group as the world does. False: here they are not, or too few have come to show it. */
+/* Frameworks number the ranks of a group as the world does. False: here they are not, or too few have come to show
+ * it. */
 static bool is_in_order(const struct order *order)
 {
 	for (uint32_t at = 1; at <= order->count + 1; at++)
@@ -183,7 +184,8 @@ static uint32_t add_by_order(const struct gathering *gathering, const struct com
 	return count;
 }
 
-/* A rank that has been through this split proves that all have come to it: what the others wait for is no rank that is missing there. */
+/* A rank that has been through this split proves that all have come to it: what the others wait for is no rank that is
+ * missing there. */
 static bool has_been_there(const struct member *member, const struct comer *comers, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -200,8 +202,8 @@ static bool has_process(const struct job *job, int32_t world_rank)
 	return false;
 }
 
-/* Ranks of the parent that were not seen; where that is the whole world they are known all the same. False: one was seen, and it is not known
- * whether it has come. */
+/* Ranks of the parent that were not seen; where that is the whole world they are known all the same. False: one was
+ * seen, and it is not known whether it has come. */
 static bool add_unseen(const struct gathering *gathering, int32_t *missing, uint32_t *count)
 {
 	uint32_t seen = *count;

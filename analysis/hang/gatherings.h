@@ -49,15 +49,17 @@ struct gatherings {
 
 /* The process's place in the communicator that it is splitting; NULL: it splits none, or one that is not known here. */
 const struct member *gatherings_parent(const struct process *process, const struct communicator **parent);
-/* Takes the gatherings of a job where a rank is missing. Empty: there is none. ended_too: if no process is in an init, those count that were in
- * one when they ended. The index is that of a process. gatherings_free() frees it, and is not needed after an error. Returns 0 or -ENOMEM. */
+/* Takes the gatherings of a job where a rank is missing. Empty: there is none. ended_too: if no process is in an init,
+ * those count that were in one when they ended. The index is that of a process. gatherings_free() frees it, and is not
+ * needed after an error. Returns 0 or -ENOMEM. */
 int gatherings_look(struct gatherings *gatherings, const struct job *job, bool ended_too);
 /* The same from those who have come, which are sorted. Who waits in an operation is still to be added. */
 int gatherings_find(struct gatherings *gatherings, struct comer *comers, uint32_t count);
 /* Adds ranks that wait elsewhere. Returns 0 or -ENOMEM; gatherings_free() is needed. */
 int gatherings_add_waiting(struct gatherings *gatherings, const int32_t *world_ranks, uint32_t count);
 void gatherings_free(struct gatherings *gatherings);
-/* Whether the rank waits itself, in the init of another communicator or in an operation. Others may wait for it, but for it to go on. */
+/* Whether the rank waits itself, in the init of another communicator or in an operation. Others may wait for it, but
+ * for it to go on. */
 bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank);
 /* The first one that is not early and in which the rank is missing; NULL: none. */
 const struct gathering *gatherings_without(const struct gatherings *gatherings, int32_t world_rank);

@@ -220,7 +220,8 @@ static void set_watchdog(const struct waiting *waiting, const struct job *job, s
 	root->watchdog = first ? first : job->ranks[root->rank].process;
 }
 
-/* Where more are missing than wait, nobody who lives is judged (hang_verdict.c): such an instance counts only where there is no other. */
+/* Where more are missing than wait, nobody who lives is judged (hang_verdict.c): such an instance counts only where
+ * there is no other. */
 static bool is_better(const struct process *root, const struct standing *standing, const struct standing *than)
 {
 	bool lives = root->life != ANALYSIS_STOPPED && !process_is_dead(root);
@@ -229,7 +230,8 @@ static bool is_better(const struct process *root, const struct standing *standin
 	return judged != than_judged ? judged : standing->since_ns < than->since_ns;
 }
 
-/* Each root once, with the oldest of the instances in which others that live wait for it, and in which it can be judged. */
+/* Each root once, with the oldest of the instances in which others that live wait for it, and in which it can be
+ * judged. */
 static size_t collect_roots(const struct waiting *waiting, const struct job *job, struct hang_root *roots)
 {
 	size_t count = 0;

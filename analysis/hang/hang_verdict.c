@@ -83,8 +83,8 @@ static bool has_anybody_come(const struct instance *instance)
 	return false;
 }
 
-/* Where nobody is seen to have come, all may have stood still before, for somebody else, and a watchdog, a launcher or a
- * user ended this one for it: only a job that moved until just before has lost it by its end. */
+/* Where nobody is seen to have come, all may have stood still before, for somebody else, and a watchdog, a launcher or
+ * a user ended this one for it: only a job that moved until just before has lost it by its end. */
 static bool ended_at_work(const struct hang_root *root, const struct process *process)
 {
 	const struct communicator *communicator = root->standing->instance->communicator;

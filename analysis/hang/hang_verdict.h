@@ -27,7 +27,8 @@ struct hang_verdict {
 
 /* How long others have to wait until that is called a hang. */
 uint64_t hang_verdict_after(const struct analysis *analysis);
-/* Until then what gets on is only noted: a share of this process's watchdog, where that is known, and never more than half of it. */
+/* Until then what gets on is only noted: a share of this process's watchdog, where that is known, and never more than
+ * half of it. */
 uint64_t hang_verdict_limit(const struct process *watchdog);
 /* False: nothing is to be said yet, and *verdict is not set. */
 bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,

@@ -32,7 +32,8 @@ static bool find_standers(struct standers *standers, const struct gatherings *ga
 	return true;
 }
 
-/* For the first one that is missing there. One that waits in no init is the rank that inits.c reports, and nobody is in a circle with it. */
+/* For the first one that is missing there. One that waits in no init is the rank that inits.c reports, and nobody is in
+ * a circle with it. */
 static uint32_t awaited(const void *argument, uint32_t at)
 {
 	const struct standers *standers = argument;

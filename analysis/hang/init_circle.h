@@ -9,7 +9,8 @@
 #include "analysis/hang/circle_walk.h"
 #include "analysis/hang/gatherings.h"
 
-/* A rank in the gathering to which it has come, and where the rank of the next link is missing, or the first one's in the last. */
+/* A rank in the gathering to which it has come, and where the rank of the next link is missing, or the first one's in
+ * the last. */
 struct init_circle_link {
 	int32_t rank;
 	const struct gathering *gathering;

@@ -17,14 +17,14 @@
 /* For a rank that was never seen, it is not even known whether its launcher has started it. */
 #define INIT_UNSEEN_NS UINT64_C(30000000000)
 
-/* For how long others have waited for a rank in this state, and it was in this state, before it is told. UINT64_MAX: never: before they meet, ranks
- * prepare what others need not. */
+/* For how long others have waited for a rank in this state, and it was in this state, before it is told. UINT64_MAX:
+ * never: before they meet, ranks prepare what others need not. */
 uint64_t init_finding_after_ns(enum analysis_absence absence);
 /* Of a rank in such a state. */
 enum rw_kind init_finding_kind(enum analysis_absence absence);
 bool init_finding_has_process(enum analysis_absence absence);
-/* Begins the finding about a rank that is missing there. The caller sets its level and watchdog, and a cause where the rank's threads were seen.
- * Returns 0 or -ENOMEM. */
+/* Begins the finding about a rank that is missing there. The caller sets its level and watchdog, and a cause where the
+ * rank's threads were seen. Returns 0 or -ENOMEM. */
 int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns);
 /* Ends it with what was not seen and its text. pid: of a process that has ended. */
 void init_finding_end(struct record *record, enum analysis_absence absence, int32_t pid, const struct gathering *gathering, bool cause_seen);

@@ -15,8 +15,8 @@
 
 static const uint32_t absent_subject = 1u << 30, circle_subject = (1u << 30) | (1u << 29);
 
-/* Fills in the ranks that are missing in some gathering and wait for nobody themselves, each once, ascending. Returns how many there are, which may
- * be more than `room`. */
+/* Fills in the ranks that are missing in some gathering and wait for nobody themselves, each once, ascending. Returns
+ * how many there are, which may be more than `room`. */
 static size_t find_missing(const struct gatherings *gatherings, int32_t *world_ranks, size_t room)
 {
 	size_t found = 0;
@@ -208,8 +208,9 @@ void inits_note(struct inits *inits, const struct analysis_absentee *seen, uint6
 	note_process(absentee, seen);
 }
 
-/* One that ended in the very init that the others wait in. In boxes whose processes have all ended it is not known when one
- * that gave no sign of life ended, and none does before its first communicator: it may have waited as long as the others. */
+/* One that ended in the very init that the others wait in. In boxes whose processes have all ended it is not known when
+ * one that gave no sign of life ended, and none does before its first communicator: it may have waited as long as the
+ * others. */
 static const struct process *find_dead(const struct job *job, uint64_t init, int32_t world_rank, bool others_live)
 {
 	for (uint32_t i = 0; i < job->process_count; i++) {
@@ -247,7 +248,8 @@ static bool is_due(const struct absentee *absentee, const struct gathering *gath
 	return now_ns - since_ns >= init_finding_after_ns(absentee->absence);
 }
 
-/* A rank that has been in other communicators has a box, whose process the job knows: what its threads do is noted there. */
+/* A rank that has been in other communicators has a box, whose process the job knows: what its threads do is noted
+ * there. */
 static const struct process *boxed_process(const struct job *job, const struct absentee *absentee)
 {
 	for (uint32_t i = 0; i < job->process_count; i++) {

@@ -69,20 +69,22 @@ struct inits_answer {
 	struct cause cause;
 };
 
-/* Others wait for this rank in an init, as is seen where all hosts are: whether it is on this one is still to be found out. until_ns is not set. */
+/* Others wait for this rank in an init, as is seen where all hosts are: whether it is on this one is still to be found
+ * out. until_ns is not set. */
 void inits_ask(struct inits *inits, const struct inits_asked *asked, uint64_t now_ns);
-/* Fills in what is known of the ranks asked about that have a process on this host, and do not wait themselves. Returns how many it has filled in. */
+/* Fills in what is known of the ranks asked about that have a process on this host, and do not wait themselves. Returns
+ * how many it has filled in. */
 size_t inits_answers(const struct analysis *analysis, struct inits_answer answers[INITS_ABSENTEES], uint64_t now_ns);
-/* Fills in the ranks for which others wait in an init, here or where it was asked for them, and which wait for nobody themselves, ascending.
- * Returns how many there are, which may be more than `room`. */
+/* Fills in the ranks for which others wait in an init, here or where it was asked for them, and which wait for nobody
+ * themselves, ascending. Returns how many there are, which may be more than `room`. */
 size_t inits_missing(const struct analysis *analysis, int32_t *world_ranks, size_t room);
-/* Fills in the ranks that are missing in this init, or were when all processes had ended, ascending, as far as they are known; also those that
- * wait elsewhere. Returns how many it has filled in. */
+/* Fills in the ranks that are missing in this init, or were when all processes had ended, ascending, as far as they are
+ * known; also those that wait elsewhere. Returns how many it has filled in. */
 size_t inits_missing_in(const struct job *job, uint64_t id, int32_t *world_ranks, size_t room);
 /* Takes what the caller has found of a missing rank. */
 void inits_note(struct inits *inits, const struct analysis_absentee *absentee, uint64_t now_ns);
-/* The process of a missing rank, by its id of analysis_absent_process(), made at the first call. NULL: no rank waits for it, or
- * no process of it was seen, or there is no memory. */
+/* The process of a missing rank, by its id of analysis_absent_process(), made at the first call. NULL: no rank waits
+ * for it, or no process of it was seen, or there is no memory. */
 struct process *inits_process(struct inits *inits, analysis_process_id id);
 /* Like analysis_suspects(), for missing ranks whose processes were seen. */
 size_t inits_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);

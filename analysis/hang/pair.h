@@ -26,7 +26,8 @@ struct pair_parting {
 	uint64_t usual_bytes;        /* of the PAIR_STEADY transfers before, all alike; 0: they were not, or not so many were seen */
 };
 
-/* The member joins a transfer that its peer has joined; before the instance is described by its slot. Without memory it is not seen. */
+/* The member joins a transfer that its peer has joined; before the instance is described by its slot. Without memory it
+ * is not seen. */
 void pair_note(const struct instances *instances, struct instance *instance, uint32_t member, const struct rw_operation *slot);
 
 struct analysis;

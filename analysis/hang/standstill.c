@@ -16,8 +16,8 @@
 /* Nobody's rank: the finding names none. */
 #define SUBJECT JOB_NONE
 
-/* By what its GPU says: a host that has launched knows nothing of where its stream stands. A transfer whose ends differ does not
- * end for that, and is told. */
+/* By what its GPU says: a host that has launched knows nothing of where its stream stands. A transfer whose ends differ
+ * does not end for that, and is told. */
 static bool is_under_way(const struct instance *instance, uint32_t member)
 {
 	const uint16_t asked = OPERATION_STARTED | OPERATION_DONE | OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_UNKNOWN;
@@ -63,7 +63,8 @@ static const struct standstill_shape *shape_of(const struct standing *standing)
 	return NULL;
 }
 
-/* The oldest: others may stand because of it. Somebody is missing where a Send or Recv of its ranks has no other end. */
+/* The oldest: others may stand because of it. Somebody is missing where a Send or Recv of its ranks has no other
+ * end. */
 static const struct standing *find(const struct waiting *waiting)
 {
 	const struct standing *found = NULL;

@@ -99,7 +99,8 @@ static const struct {
 
 enum { CALLS = sizeof(calls) / sizeof(*calls), SUBJECT = 1 << 28 };
 
-/* Those that wait in that call, by their world rank, and since when the last of them does. Returns how many there are. */
+/* Those that wait in that call, by their world rank, and since when the last of them does. Returns how many there
+ * are. */
 static uint32_t find(const struct sight *sight, since *since_ns, int32_t *ranks, uint64_t *last_ns)
 {
 	uint32_t count = 0;

@@ -135,7 +135,8 @@ static bool is_usual(const struct split *split, const struct split *best)
 	return split->lowest < best->lowest;
 }
 
-/* Most processes agree with one another, or those of the lowest rank stand for what is usual: which was seen first is chance. */
+/* Most processes agree with one another, or those of the lowest rank stand for what is usual: which was seen first is
+ * chance. */
 static struct split split_by(const struct job *job, const struct trait *trait)
 {
 	struct split best = { 0 };

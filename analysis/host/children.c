@@ -81,7 +81,8 @@ bool children_get_on(const struct children *children, uint64_t from_ns, uint64_t
 	return computes(&sum) || transfers(&sum) || (sum.count && share_of(sum.disk_ns, sum.covered_ns) >= CHILDREN_DISK);
 }
 
-/* The process that the pieces show most; NULL: those that used most have ended. *cpu_ns, *bytes: what it used in these. */
+/* The process that the pieces show most; NULL: those that used most have ended. *cpu_ns, *bytes: what it used in
+ * these. */
 static const struct children_piece *busiest_of(const struct sum *sum, uint64_t *cpu_ns, uint64_t *bytes)
 {
 	const struct children_piece *best = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the child processes of a rank used lately, and whether the rank makes progress by them: it may wait for one that compiles,
- * unpacks or reads for it. Where it comes from: docs/host-evidence.md, "Processes that a rank waits for". */
+/* What the child processes of a rank used lately, and whether the rank makes progress by them: it may wait for one that
+ * compiles, unpacks or reads for it. Where it comes from: docs/host-evidence.md, "Processes that a rank waits for". */
 #ifndef ANALYSIS_HOST_CHILDREN_H
 #define ANALYSIS_HOST_CHILDREN_H
 

@@ -27,16 +27,16 @@ static uint64_t increase(uint64_t now, uint64_t before)
 	return before && now > before ? now - before : 0;
 }
 
-/* A thread that has neither run nor stood in a run queue since its last sample is in the wait that this one showed, however
- * long ago that was. 0 is no reading: a kernel without schedstats. */
+/* A thread that has neither run nor stood in a run queue since its last sample is in the wait that this one showed,
+ * however long ago that was. 0 is no reading: a kernel without schedstats. */
 static bool has_not_run(const struct evidence_thread *thread, const struct analysis_wait *wait)
 {
 	return thread->sampled_ns && wait->run_queue_ns && wait->run_queue_ns == thread->run_queue_ns &&
 	       wait->cpu_ns == thread->cpu_ns;
 }
 
-/* A thread that is seen waiting has not waited while it ran: its counter tells how long that was, not when. It is taken to
- * have run first, and to have waited at least for a moment. */
+/* A thread that is seen waiting has not waited while it ran: its counter tells how long that was, not when. It is taken
+ * to have run first, and to have waited at least for a moment. */
 static uint64_t waits_since(const struct evidence_thread *thread, const struct analysis_wait *wait, uint64_t start_ns)
 {
 	uint64_t stopped_ns = thread->sampled_ns + increase(wait->cpu_ns, thread->cpu_ns);
@@ -45,9 +45,9 @@ static uint64_t waits_since(const struct evidence_thread *thread, const struct a
 	return stopped_ns < wait->end_ns ? stopped_ns : wait->end_ns - 1;
 }
 
-/* The counter of the time in run queues grows when the thread gets a CPU. A wait that is longer than the time since the sample before
- * began before that one. Of a time that is longer than the piece only what must lie in the piece counts: the thread may have been in a
- * run queue whenever it did not run. */
+/* The counter of the time in run queues grows when the thread gets a CPU. A wait that is longer than the time since the
+ * sample before began before that one. Of a time that is longer than the piece only what must lie in the piece counts:
+ * the thread may have been in a run queue whenever it did not run. */
 static void place_queue(const struct evidence_thread *thread, struct evidence_piece *piece, uint64_t queued_ns, bool follows)
 {
 	uint64_t since_ns = thread->sampled_ns ? piece->end_ns - thread->sampled_ns : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Evidence of what the threads of one process waited for: the latest pieces in compact form; the oldest are overwritten. */
+/* Evidence of what the threads of one process waited for: the latest pieces in compact form; the oldest are
+ * overwritten. */
 #ifndef ANALYSIS_HOST_EVIDENCE_H
 #define ANALYSIS_HOST_EVIDENCE_H
 
@@ -57,8 +58,8 @@ struct evidence {
 
 /* Adds a piece, which is copied. Returns 0 or -ENOMEM. */
 int evidence_add(struct evidence *evidence, struct intern *intern, const struct analysis_wait *wait);
-/* The thread called NCCL at this time (CLOCK_MONOTONIC), or returned from there: samples of it that were taken later do not stand for the
- * time before. Does nothing for a thread that was never sampled. */
+/* The thread called NCCL at this time (CLOCK_MONOTONIC), or returned from there: samples of it that were taken later do
+ * not stand for the time before. Does nothing for a thread that was never sampled. */
 void evidence_note_call(struct evidence *evidence, uint32_t tid, uint64_t called_ns);
 /* Number of pieces kept; evidence_at(…, 0) is the latest. */
 uint64_t evidence_kept(const struct evidence *evidence);

@@ -70,7 +70,8 @@ void gpus_free(struct gpus *gpus);
 const struct gpu *gpus_of_rank(const struct gpus *gpus, const struct rank *rank);
 /* The GPU of this device; NULL: nothing is known of it. */
 const struct gpu *gpus_of_device(const struct gpus *gpus, const struct rw_device *device);
-/* The same, but an entry is made where nothing is known of it. NULL: it has no address, there are too many, or no memory. */
+/* The same, but an entry is made where nothing is known of it. NULL: it has no address, there are too many, or no
+ * memory. */
 struct gpu *gpus_add_device(struct gpus *gpus, const struct rw_device *device);
 /* Reading 0 is the latest; NULL when it is not kept. */
 const struct gpu_reading *gpu_reading_at(const struct gpu *gpu, uint64_t age);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How processes were seen that are no ranks of the job and that threads of one rank wait for: the latest looks, and what
- * those of some windows say together. Where they come from: docs/host-evidence.md, "Processes that a rank waits for". */
+/* How processes were seen that are no ranks of the job and that threads of one rank wait for: the latest looks, and
+ * what those of some windows say together. Where they come from: docs/host-evidence.md, "Processes that a rank waits
+ * for". */
 #ifndef ANALYSIS_HOST_OTHER_LOOKS_H
 #define ANALYSIS_HOST_OTHER_LOOKS_H
 
@@ -36,8 +37,8 @@ struct cause_window;
  * none yet. */
 bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, const struct cause_window *windows,
 			      uint32_t count);
-/* The process that thread waiting_tid of the rank waited for in nearly all looks of the windows that showed it waiting for
- * one; 0: none, too few looks, or several processes. looks NULL: none yet. */
+/* The process that thread waiting_tid of the rank waited for in nearly all looks of the windows that showed it waiting
+ * for one; 0: none, too few looks, or several processes. looks NULL: none yet. */
 int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count);
 /* What process `pid` did within the windows, as a clause with the process as its subject: "computes", "is in read(2) on
  * /data/part-3". "" where too few looks, or none that agree, show it. looks NULL: none yet. */

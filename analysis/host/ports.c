@@ -35,8 +35,8 @@ static struct port *add(struct ports *ports, const struct analysis_port_state *s
 	return port;
 }
 
-/* One that has fallen was reset, and what it counted just before that is lost. One that could not be read this time goes on
- * from where it was. */
+/* One that has fallen was reset, and what it counted just before that is lost. One that could not be read this time
+ * goes on from where it was. */
 static uint64_t rise(int64_t before, int64_t now)
 {
 	return before >= 0 && now > before ? (uint64_t)(now - before) : 0;

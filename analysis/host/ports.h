@@ -54,7 +54,8 @@ struct ports {
 
 /* 0, -EINVAL or -ENOMEM, as analysis_add_port_state(). */
 int ports_add_state(struct ports *ports, const struct analysis_port_state *state);
-/* In place of what was shown of the same port around the same moment; else, when all places are taken, of the one asked for longest ago. */
+/* In place of what was shown of the same port around the same moment; else, when all places are taken, of the one asked
+ * for longest ago. */
 void ports_remember(struct ports_memory *memory, const struct rw_port_showing *showing, uint32_t host);
 /* Makes the memory. 0 or -ENOMEM. */
 int ports_need_memory(struct ports *ports);

@@ -75,8 +75,8 @@ uint64_t tally_blocked(const struct evidence_piece *piece, uint64_t shared_ns)
 	return portion(piece->blocked_ns, shared_ns, piece->end_ns - piece->start_ns);
 }
 
-/* A sample shows that a thread can run. Whether it does or waits for a CPU shows the time that it used; its counter of the run queue
- * grows only when it gets a CPU again. Counters of CPU time may be a tick behind. */
+/* A sample shows that a thread can run. Whether it does or waits for a CPU shows the time that it used; its counter of
+ * the run queue grows only when it gets a CPU again. Counters of CPU time may be a tick behind. */
 static uint64_t ran(const struct evidence_piece *piece, uint64_t shared, uint64_t queued)
 {
 	uint64_t rest = shared - queued;

@@ -21,8 +21,8 @@ struct tally {
 	struct tally_group groups[TALLY_GROUPS];
 	uint32_t group_count;
 	uint64_t by_class[RW_CAUSE_COUNT];
-	/* Of samples only: the part of a class's time in which the thread did not run between two samples, the part between two samples
-	 * in which it may have run, and how many samples ended such a part. */
+	/* Of samples only: the part of a class's time in which the thread did not run between two samples, the part
+	 * between two samples in which it may have run, and how many samples ended such a part. */
 	uint64_t same_wait_ns[RW_CAUSE_COUNT], between_ns[RW_CAUSE_COUNT];
 	uint32_t between_count[RW_CAUSE_COUNT];
 	uint64_t window_ns, explained_ns;
@@ -44,8 +44,8 @@ const struct tally_group *tally_group_of(const struct tally *tally, enum rw_caus
 /* The same, of those whose waits a thread of the process ended. */
 const struct tally_group *tally_group_woken(const struct tally *tally, enum rw_cause_class class_);
 enum rw_cause_class tally_class(const struct tally *tally);
-/* Do samples show what the thread did for at least a third of this class's time, or are they so few or far apart that most of it is
- * assumed? Always true of evidence that is not sampled. */
+/* Do samples show what the thread did for at least a third of this class's time, or are they so few or far apart that
+ * most of it is assumed? Always true of evidence that is not sampled. */
 bool tally_shows(const struct tally *tally, enum rw_cause_class class_);
 /* Time that [from, to] shares with the windows. */
 uint64_t tally_overlap(const struct cause_window *windows, uint32_t window_count, uint64_t from_ns, uint64_t to_ns);

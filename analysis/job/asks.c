@@ -39,8 +39,8 @@ static const struct world_host *host_beside(const struct world *world, uint32_t 
 	return NULL;
 }
 
-/* Of one of which no host has told anything yet: launchers number the ranks of a host in a row, so it is on that of its neighbours, or on one none
- * of whose ranks is known. */
+/* Of one of which no host has told anything yet: launchers number the ranks of a host in a row, so it is on that of its
+ * neighbours, or on one none of whose ranks is known. */
 static void ask_unknown(struct asks *asks, const struct world *world, const struct rw_message *message, uint64_t now_ns, job_half_ask *ask,
 			void *argument)
 {

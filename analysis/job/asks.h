@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks hosts why their ranks are late or missing, as long as they are, and which calls their ranks have made, where calls differ.
- * docs/messages.md, "Why" and "Order". */
+/* Asks hosts why their ranks are late or missing, as long as they are, and which calls their ranks have made, where
+ * calls differ. docs/messages.md, "Why" and "Order". */
 #ifndef ANALYSIS_JOB_ASKS_H
 #define ANALYSIS_JOB_ASKS_H
 
@@ -17,8 +17,8 @@ struct asks {
 	uint64_t number; /* number of the next batch */
 };
 
-/* Calls `ask` with a batch of one RW_MESSAGE_ASK or RW_MESSAGE_ASK_CALLS for each rank whose host is to be asked now, and for each host that is to be
- * asked whether a rank is there. */
+/* Calls `ask` with a batch of one RW_MESSAGE_ASK or RW_MESSAGE_ASK_CALLS for each rank whose host is to be asked now,
+ * and for each host that is to be asked whether a rank is there. */
 void asks_tick(struct asks *asks, struct world *world, uint64_t now_ns, job_half_ask *ask, void *argument);
 
 #endif

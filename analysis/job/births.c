@@ -237,7 +237,8 @@ static bool is_due(const struct gathering *gathering, const struct state *state,
 	return until_ns >= since_ns && until_ns - since_ns >= init_finding_after_ns(state->absence);
 }
 
-/* A rank that is missing in several counts in the first of them. An idle one is named only where something is known of all that are missing. */
+/* A rank that is missing in several counts in the first of them. An idle one is named only where something is known of
+ * all that are missing. */
 static void judge(struct look *look, const struct gathering *gathering)
 {
 	int32_t unknown[BIRTHS_MISSING_MAX];

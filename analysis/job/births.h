@@ -20,7 +20,8 @@ struct births {
 	uint64_t looked_ns;
 };
 
-/* Opens, updates and closes findings. Call it after stand_tick(): what stands in operations is the affair of `stand`. */
+/* Opens, updates and closes findings. Call it after stand_tick(): what stands in operations is the affair of
+ * `stand`. */
 void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings, uint64_t now_ns);
 
 #endif

@@ -65,7 +65,8 @@ static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_
 	return find_missing(walk, &place);
 }
 
-/* For whom a member waits in this operation: the lowest rank of those that wait elsewhere. WORLD_NONE: for none that is known. */
+/* For whom a member waits in this operation: the lowest rank of those that wait elsewhere. WORLD_NONE: for none that is
+ * known. */
 static uint32_t find_awaited(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
 			     const struct world_flight *flight)
 {
@@ -78,8 +79,8 @@ static uint32_t find_awaited(const struct walk *walk, const struct world_comm *c
 	return collective ? collective->rank : awaited_in_transfer(walk, comm, member, flight);
 }
 
-/* The operation in which the rank has waited longest, and for whom. WORLD_NONE: it waits nowhere, or in one of its operations for nobody
- * that is known: that one may end by itself. */
+/* The operation in which the rank has waited longest, and for whom. WORLD_NONE: it waits nowhere, or in one of its
+ * operations for nobody that is known: that one may end by itself. */
 static uint32_t follow(const struct walk *walk, uint32_t number, struct circles_link *link)
 {
 	const struct world_rank *rank = &walk->world->ranks[number];
@@ -135,7 +136,8 @@ static bool spans_hosts(const struct world *world, const struct circles_found *c
 	return false;
 }
 
-/* Messages are of different moments: each rank must have been reported to wait there well after the last one had come. */
+/* Messages are of different moments: each rank must have been reported to wait there well after the last one had
+ * come. */
 static bool is_lasting(const struct circles_found *circle)
 {
 	for (uint32_t i = 0; i < circle->count; i++)

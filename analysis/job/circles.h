@@ -26,9 +26,9 @@ struct circles_found {
 	uint64_t since_ns; /* the last of them has waited since then, on the reader's clock */
 };
 
-/* Finds a circle over more than one host: each of its ranks lives, waits in an operation that its host has recently reported, and its GPU
- * has begun and ended nothing since. stands: by world rank, whether it waits anywhere. False: there is none, or no memory. The circle is
- * valid as long as no message is taken. */
+/* Finds a circle over more than one host: each of its ranks lives, waits in an operation that its host has recently
+ * reported, and its GPU has begun and ended nothing since. stands: by world rank, whether it waits anywhere. False:
+ * there is none, or no memory. The circle is valid as long as no message is taken. */
 bool circles_find(const struct world *world, const bool *stands, uint64_t now_ns, struct circles_found *circle);
 /* Makes the finding, which the caller owns. NULL on lack of memory. */
 struct record *circles_record(const struct world *world, const struct circles_found *circle, uint64_t now_ns);

@@ -46,8 +46,8 @@ void course_open(struct course *course);
 bool course_add(struct course *course, uint32_t rank);
 /* Takes a cut of a rank; cuts may come in any order. */
 void course_note_cut(struct course *course, uint32_t rank, const struct world_cut *cut, uint64_t now_ns);
-/* Takes how late the members of one communicator were in a cut between the two times. The wait of each member is charged in equal parts to
- * the members that were later than it. Sorts `late`. */
+/* Takes how late the members of one communicator were in a cut between the two times. The wait of each member is
+ * charged in equal parts to the members that were later than it. Sorts `late`. */
 void course_charge(struct course *course, struct course_late *late, uint32_t count, uint64_t from_ns, uint64_t until_ns);
 /* From now on cuts are of other processes: totals start again. Earlier cells and places are kept. */
 void course_begin(struct course *course);

@@ -34,12 +34,13 @@ struct job_half_summary {
 	uint32_t findings_opened; /* from warning up */
 };
 
-/* Makes a job half, which the caller frees with job_half_free(). NULL on lack of memory. `emit` is called with each opened,
- * updated and closed finding, from within the calls below. Batches of another job than `job` are refused; NULL: the first
- * batch decides which job it is. */
+/* Makes a job half, which the caller frees with job_half_free(). NULL on lack of memory. `emit` is called with each
+ * opened, updated and closed finding, from within the calls below. Batches of another job than `job` are refused; NULL:
+ * the first batch decides which job it is. */
 struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument);
-/* Takes a batch as it was received, in any order, from any sender. `bytes` need no alignment and are not kept. Returns 0, -ENOMEM, or
- * -EINVAL: nothing of the batch was taken, and *why is the reason, a sentence without a full stop. why may be NULL. */
+/* Takes a batch as it was received, in any order, from any sender. `bytes` need no alignment and are not kept. Returns
+ * 0, -ENOMEM, or -EINVAL: nothing of the batch was taken, and *why is the reason, a sentence without a full stop. why
+ * may be NULL. */
 int job_half_take(struct job_half *half, const void *bytes, size_t length, uint64_t now_ns, const char **why);
 /* Nothing can be received now, or could be since the last tick: the connection is down, or the caller did not run.
  * Hosts are not silent for that. Call it before what has come then is taken, and again at each tick for as long as it
@@ -49,7 +50,8 @@ void job_half_deaf(struct job_half *half, uint64_t now_ns);
 void job_half_tick(struct job_half *half, uint64_t now_ns);
 /* Sends a batch to the collector of `host`. The bytes are valid during the call. */
 typedef void job_half_ask(void *argument, const char *host, const void *bytes, size_t length);
-/* Asks hosts why their ranks are late or missing. Call it after each job_half_tick(). While no rank is, it sends nothing. */
+/* Asks hosts why their ranks are late or missing. Call it after each job_half_tick(). While no rank is, it sends
+ * nothing. */
 void job_half_ask_why(struct job_half *half, uint64_t now_ns, job_half_ask *ask, void *argument);
 /* The next sentence that people should read about who is judged, without a full stop; not escaped. False: there is
  * none. Call it after each job_half_tick(). */

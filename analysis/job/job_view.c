@@ -9,14 +9,16 @@
 #include "analysis/job/told.h"
 #include "analysis/job/world.h"
 
-/* What is in flight is told every second: what was not for so long is over. (Who judges waits longer, for what is lost on the way.) */
+/* What is in flight is told every second: what was not for so long is over. (Who judges waits longer, for what is lost
+ * on the way.) */
 #define FRESH_NS 1300000000u
-/* … unless nothing at all has come from its host since, which sends once a second: one batch is lost or late, and what it said last is the latest
- * that is known. From two on, nothing is. */
+/* … unless nothing at all has come from its host since, which sends once a second: one batch is lost or late, and what
+ * it said last is the latest that is known. From two on, nothing is. */
 #define LOST_NS  2300000000u
 /* What a host sends sooner after the flight belongs to the same second: it need not hold it again. */
 #define SAME_NS  500000000u
-/* How far each rank has come is told when it has called nothing for 1, 2, 4 … s: until then it is of an earlier standstill. */
+/* How far each rank has come is told when it has called nothing for 1, 2, 4 … s: until then it is of an earlier
+ * standstill. */
 #define SETTLED_NS 3000000000u
 
 /* Where a rank stands, or is missing, longest. */

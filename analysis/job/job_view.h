@@ -21,12 +21,14 @@ struct job_view {
 	uint64_t now_ns;
 };
 
-/* Visits the ranks in the order in which they were first heard of, if job_half_keep_course() was called. That is the order of the cells. */
+/* Visits the ranks in the order in which they were first heard of, if job_half_keep_course() was called. That is the
+ * order of the cells. */
 void job_view_ranks(const struct job_view *view, analysis_rank_visit *visit, void *argument);
-/* Visits the communicators that messages report. The number of called operations is only known of ranks that make no progress. */
+/* Visits the communicators that messages report. The number of called operations is only known of ranks that make no
+ * progress. */
 void job_view_communicators(const struct job_view *view, analysis_communicator_visit *visit, void *argument);
-/* Visits operations older than a second, one of each communicator: that in which most members wait. Members of which nothing is known
- * are counted as unseen. */
+/* Visits operations older than a second, one of each communicator: that in which most members wait. Members of which
+ * nothing is known are counted as unseen. */
 void job_view_flights(const struct job_view *view, analysis_flight_visit *visit, void *argument);
 /* The shortest watchdog of any rank, counted from the oldest of these operations. */
 void job_view_deadline(const struct job_view *view, struct analysis_deadline *deadline);

@@ -38,7 +38,8 @@ static uint32_t count_sending(const struct world *world, const struct world_rank
 	return count;
 }
 
-/* Are no two of its members in one pipeline, as far as all was told that may make them so? `seen`: by rank, zeroed once. */
+/* Are no two of its members in one pipeline, as far as all was told that may make them so? `seen`: by rank, zeroed
+ * once. */
 static bool is_across(const struct world *world, uint32_t *pipelines, uint32_t *seen, const struct world_comm *comm)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
@@ -404,7 +405,8 @@ static void decide_evenly(const struct lanes *lanes, const struct world *world, 
 			suspect_it(lane, i, true, now_ns);
 }
 
-/* Each is judged by what the others were when the cut came, whoever of them is found late in it: what is sorted for one serves all. */
+/* Each is judged by what the others were when the cut came, whoever of them is found late in it: what is sorted for one
+ * serves all. */
 static void decide(const struct lanes *lanes, const struct world *world, struct world_comm *comm, uint64_t now_ns)
 {
 	struct lane *lane = comm->lane;

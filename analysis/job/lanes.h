@@ -64,8 +64,8 @@ struct lanes {
 
 /* Chooses lanes, and judges the cuts that have arrived. */
 void lanes_tick(struct lanes *lanes, struct world *world, uint64_t now_ns);
-/* By how much this member's lateness prolonged the latest `count` cuts in which it was late, as a share of the time; of a member that is late
- * evenly, the last parts (analysis/job/parts.h), late or not. 0: none. */
+/* By how much this member's lateness prolonged the latest `count` cuts in which it was late, as a share of the time; of
+ * a member that is late evenly, the last parts (analysis/job/parts.h), late or not. 0: none. */
 double lane_share(const struct lane *lane, uint32_t member, uint32_t count);
 /* Its average lateness in the newest LANES_RECENT cuts, or in as many as there are, as a share of the time. */
 double lane_recent(const struct lane *lane, uint32_t member);
@@ -73,7 +73,8 @@ static inline bool lane_is_late(const struct lane *lane, uint32_t member)
 {
 	return member < lane->watched.suspect_count && lane->watched.suspects[member].decided_ns;
 }
-/* The least share of the time by which it must be late: LANES_SHARE_MIN, or EVENLY_SHARE where it was found to be late evenly. */
+/* The least share of the time by which it must be late: LANES_SHARE_MIN, or EVENLY_SHARE where it was found to be late
+ * evenly. */
 double lane_least_share(const struct lane *lane, uint32_t member);
 size_t lanes_bytes(const struct lanes *lanes, const struct world *world);
 /* Frees all lanes. Call it before the world's communicators are forgotten. */

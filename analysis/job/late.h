@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes findings of the ranks that are late in lanes, or by rows. A finding is about the rank, or about its host where all ranks of the host are late.
- * A rank that its own host has already named is not reported again. docs/messages.md, "Late". */
+/* Makes findings of the ranks that are late in lanes, or by rows. A finding is about the rank, or about its host where
+ * all ranks of the host are late. A rank that its own host has already named is not reported again. docs/messages.md,
+ * "Late". */
 #ifndef ANALYSIS_JOB_LATE_H
 #define ANALYSIS_JOB_LATE_H
 

@@ -87,7 +87,8 @@ static bool is_told_by_usual(const struct world *world, const struct parting *pa
 	return false;
 }
 
-/* So many of their first calls were still alike, as far as is known: both sides have told of that place, and no two hashes of it differ. */
+/* So many of their first calls were still alike, as far as is known: both sides have told of that place, and no two
+ * hashes of it differ. */
 static uint64_t alike_until(const struct world *world, const struct parting *parting, const uint32_t *odd, uint32_t odd_count)
 {
 	uint64_t until = 0;
@@ -334,7 +335,8 @@ static void add_call(const struct world *world, const struct world_comm *comm, s
 	free(ranks);
 }
 
-/* At the first place where calls differ. It begins before it is known who is right, so that the call is mostly known when that is. */
+/* At the first place where calls differ. It begins before it is known who is right, so that the call is mostly known
+ * when that is. */
 static void search_early(const struct world *world, struct world_comm *comm, uint64_t now_ns)
 {
 	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };

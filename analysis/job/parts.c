@@ -116,7 +116,8 @@ static void weigh(struct weighing *weighing, const struct world_comm *comm, uint
 	weighing->near += near;
 }
 
-/* `member`: WORLD_NONE where it is of another lane. The member that is the median, and its host, differ from nothing, and show nothing. */
+/* `member`: WORLD_NONE where it is of another lane. The member that is the median, and its host, differ from nothing,
+ * and show nothing. */
 static void weigh_lane(struct weighing *weighing, const struct world_comm *comm, uint32_t member)
 {
 	uint32_t before = weighing->others, hosts = weighing->hosts;
@@ -146,14 +147,15 @@ static bool is_beyond(const struct weighing *weighing)
 {
 	uint32_t units = weighing->with ? weighing->hosts : weighing->others;
 
-	/* Some of a host's ranks, and not all: that is no host, and no rank. Of two hosts it is not known which one differs. */
+	/* Some of a host's ranks, and not all: that is no host, and no rank. Of two hosts it is not known which one
+	 * differs. */
 	if (weighing->with && (weighing->mates || weighing->beside + 1 < PARTS_MEMBERS))
 		return false;
 	return units >= PARTS_OTHERS && weighing->near <= weighing->others / PARTS_AS_LATE;
 }
 
-/* Times at which it looks at its GPU that depend on what it waits for make waits look like work. Then it sees ends at other times than the
- * others do, too. */
+/* Times at which it looks at its GPU that depend on what it waits for make waits look like work. Then it sees ends at
+ * other times than the others do, too. */
 static bool is_ragged(const struct lane *lane, uint32_t member, uint32_t together)
 {
 	uint64_t *values = calloc(lane->room, sizeof(*values));

@@ -51,14 +51,15 @@ struct parts_clock {
 struct lane;
 struct lanes;
 
-/* One member of a cut: how much longer it worked than the median, and how much less it was inside, as shares of the cut; and how much its
- * length differs from the median length. */
+/* One member of a cut: how much longer it worked than the median, and how much less it was inside, as shares of the
+ * cut; and how much its length differs from the median length. */
 void parts_note(struct parts *parts, double own, double inside, double uneven_us);
 /* A cut of the lane is over, and all its members are noted. True: a part is over, too. */
 bool parts_end_cut(struct lane *lane);
 /* The member was late, and is no longer: what it was late by is not judged again. */
 void parts_forget(struct parts *parts);
-/* Whether it was compared in each of so many newest parts, and by what share of the time it was late in them, on average; negative: early. */
+/* Whether it was compared in each of so many newest parts, and by what share of the time it was late in them, on
+ * average; negative: early. */
 bool parts_are_known(const struct parts *parts, uint32_t count);
 double parts_mean(const struct parts *parts, uint32_t count);
 /* By what share of the time it was late in the last EVENLY_PARTS parts; 0 where these are not known. */

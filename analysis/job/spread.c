@@ -12,7 +12,8 @@ struct known {
 	uint32_t lane, member, host; /* lane: of lanes->judged */
 };
 
-/* All of them. Of each lane one is not counted, and none of its hosts: the one that is the median differs from nothing. */
+/* All of them. Of each lane one is not counted, and none of its hosts: the one that is the median differs from
+ * nothing. */
 struct spread_order {
 	uint32_t own;           /* the lane of the cut */
 	struct known *known;

@@ -11,8 +11,8 @@
 
 /* Of the time: one of two hosts that differ by 5 % either way is late by 10 %, and noise adds to that. */
 #define SPREAD_USUAL 0.12
-/* If differences are spread evenly, the largest of n + 1 is more than f times the next one with a probability of f to the power of -n. This
- * is the probability that is accepted … */
+/* If differences are spread evenly, the largest of n + 1 is more than f times the next one with a probability of f to
+ * the power of -n. This is the probability that is accepted … */
 #define SPREAD_CHANCE 0.001
 #define SPREAD_BEYOND 2 /* … but f is this at least */
 enum {
@@ -22,8 +22,9 @@ enum {
 
 struct spread_order;
 
-/* The differences as they stand at a cut of the lane of `comm`, put in order once, when first somebody asks: many members may be late in it.
- * Holds until a member becomes late, or is late no longer. Begin with the first three, and end with spread_forget(). */
+/* The differences as they stand at a cut of the lane of `comm`, put in order once, when first somebody asks: many
+ * members may be late in it. Holds until a member becomes late, or is late no longer. Begin with the first three, and
+ * end with spread_forget(). */
 struct spread {
 	const struct lanes *lanes;
 	const struct world *world;
@@ -31,8 +32,8 @@ struct spread {
 	struct spread_order *orders[SPREAD_PARTS + 1]; /* by number of parts; NULL: nobody has asked yet */
 };
 
-/* Of a member that is late by less than SPREAD_USUAL and not late so far, by the last parts of all lanes. False: it does not stand out, or
- * too little is known. */
+/* Of a member that is late by less than SPREAD_USUAL and not late so far, by the last parts of all lanes. False: it
+ * does not stand out, or too little is known. */
 bool spread_is_exceeded(struct spread *spread, uint32_t member);
 void spread_forget(struct spread *spread);
 

@@ -51,12 +51,14 @@ static void find_places(struct look *look)
 		for (uint32_t k = 0; k < comm->member_count; k++)
 			look->stands[comm->members[k].rank] |= job_place_waits_in(world, &comm->members[k], look->now_ns) != NULL;
 	}
-	/* Who waits in the init of another communicator comes nowhere else, and for the sake of others: analysis/job/births.h. */
+	/* Who waits in the init of another communicator comes nowhere else, and for the sake of others:
+	 * analysis/job/births.h. */
 	for (uint32_t i = 0; world->birth_count && i < world->rank_room; i++)
 		look->stands[i] |= job_place_waits_in_init(world_rank(world, i), look->now_ns);
 }
 
-/* Where more are missing than wait, nobody is judged (tell_hang()): such a place counts only where there is no other. */
+/* Where more are missing than wait, nobody is judged (tell_hang()): such a place counts only where there is no
+ * other. */
 static bool is_better(const struct job_place *place, const struct job_place *than)
 {
 	bool judged = place->missing <= place->waiters;
@@ -458,8 +460,8 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 	return count;
 }
 
-/* A call that was told at an age of a second may be over since, and the next members stand in a later one: before all of them were told
- * to have waited long, nobody has parted from the others. */
+/* A call that was told at an age of a second may be over since, and the next members stand in a later one: before all
+ * of them were told to have waited long, nobody has parted from the others. */
 static bool all_last(const struct look *look, const struct world_comm *comm)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
@@ -470,7 +472,8 @@ static bool all_last(const struct look *look, const struct world_comm *comm)
 	return true;
 }
 
-/* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from them. */
+/* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from
+ * them. */
 static void tell_desync(struct look *look, const struct job_place *place)
 {
 	const struct world_comm *comm = place->comm;

@@ -17,7 +17,8 @@
 #define TOLD_INIT_UNKNOWN (1u << 28) /* with TOLD_INIT | the rank that came first, where it is not known which rank does not come */
 #define TOLD_INIT_CIRCLE (TOLD_INIT | TOLD_INIT_UNKNOWN | 1u << 27)
 
-/* Makes a record about these world ranks, ascending. NULL on lack of memory. Its evidence is marked as coming from messages. */
+/* Makes a record about these world ranks, ascending. NULL on lack of memory. Its evidence is marked as coming from
+ * messages. */
 struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count);
 /* Sets the ranks that wait; ascending. */
 int told_set_waiting(struct record *record, const uint32_t *ranks, uint32_t count);
@@ -27,11 +28,13 @@ void told_set_operation(struct record *record, const struct world_comm *comm, ui
 const char *told_end(char *text, size_t room, const struct world_rank *rank);
 /* Sets the cause, as reported by the ranks' own host or as seen in samples of their threads. */
 void told_set_cause(struct record *record, enum rw_cause_class class_, enum rw_level level, const char *text);
-/* Sets cause and evidence from the recent answer of the rank's host, and returns the answer. NULL: there is none, and nothing was set. */
+/* Sets cause and evidence from the recent answer of the rank's host, and returns the answer. NULL: there is none, and
+ * nothing was set. */
 const struct world_reason *told_set_reason(struct record *record, const struct world_rank *rank, uint64_t now_ns);
 /* Sets the watchdog. watchdog_ms 0: not known, and nothing is set. */
 void told_set_watchdog(struct record *record, uint32_t watchdog_ms, uint64_t waited_ns);
-/* Writes NCCL's name of the communicator, or how many ranks it has, or else its id, to `text` of `room` bytes. Returns `text`. */
+/* Writes NCCL's name of the communicator, or how many ranks it has, or else its id, to `text` of `room` bytes. Returns
+ * `text`. */
 const char *told_comm_name(char *text, size_t room, const struct world_comm *comm);
 
 #endif

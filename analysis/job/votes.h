@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Majority votes on a value that must be equal on all members of a communicator: which value is usual, and which members have another. */
+/* Majority votes on a value that must be equal on all members of a communicator: which value is usual, and which
+ * members have another. */
 #ifndef ANALYSIS_JOB_VOTES_H
 #define ANALYSIS_JOB_VOTES_H
 
@@ -21,10 +22,11 @@ struct votes {
 
 /* Sorts the votes, and sets `usual` and `usual_count`. */
 void votes_count(struct votes *votes);
-/* Whether more than half of all ranks of the communicator have the usual value. Ranks that were never heard of count as ranks, too. */
+/* Whether more than half of all ranks of the communicator have the usual value. Ranks that were never heard of count as
+ * ranks, too. */
 bool votes_have_majority(const struct votes *votes, const struct world_comm *comm);
-/* Fills `odd` with the ranks that have another value than the usual one, and `usual` with the others, both ascending. Without a majority
- * all ranks are odd. Each array has room for all votes. */
+/* Fills `odd` with the ranks that have another value than the usual one, and `usual` with the others, both ascending.
+ * Without a majority all ranks are odd. Each array has room for all votes. */
 void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual, uint32_t *usual_count);
 
 #endif

@@ -14,9 +14,10 @@
 #include <rankwatch/message.h>
 
 #define WORLD_NONE UINT32_MAX
-/* A live host sends every WORLD_BATCH_NS. A host is silent when nothing has come from it for WORLD_SILENT_NS or, if that is longer because
- * batches get lost on the way or come late, for twice its longest recent pause while it was alive, and for once that and as many batches as
- * are all lost with WORLD_SILENT_CHANCE, by the share that is lost of its last 64; but for at most WORLD_SILENT_MAX_NS. */
+/* A live host sends every WORLD_BATCH_NS. A host is silent when nothing has come from it for WORLD_SILENT_NS or, if
+ * that is longer because batches get lost on the way or come late, for twice its longest recent pause while it was
+ * alive, and for once that and as many batches as are all lost with WORLD_SILENT_CHANCE, by the share that is lost of
+ * its last 64; but for at most WORLD_SILENT_MAX_NS. */
 #define WORLD_BATCH_NS 1000000000u
 #define WORLD_SILENT_CHANCE 1e-5
 #define WORLD_SILENT_NS 6000000000u
@@ -230,7 +231,8 @@ struct world_reason {
 	char text[RW_REASON_PIECES * RW_REASON_PIECE + 1];
 };
 
-/* What its host has last reported of the rank in the init of a communicator, and out of it, while others wait for it there. */
+/* What its host has last reported of the rank in the init of a communicator, and out of it, while others wait for it
+ * there. */
 struct world_birth {
 	uint64_t id, since_ns, heard_ns, number; /* of the init; since_ns and heard_ns of the reader's clock; heard_ns 0: never */
 	int32_t size, comm_rank, world_size;
@@ -311,8 +313,8 @@ void world_begin(struct world *world, uint16_t generation, uint64_t now_ns);
 void world_free(struct world *world);
 /* Memory that it uses. */
 size_t world_bytes(const struct world *world);
-/* Notes that it is wanted to know what a rank does for which others wait in this init. It may be unknown on which host that is.
- * Of several inits at one moment the first one counts. */
+/* Notes that it is wanted to know what a rank does for which others wait in this init. It may be unknown on which host
+ * that is. Of several inits at one moment the first one counts. */
 void world_want_absence(struct world *world, uint32_t rank, const struct world_birth *birth, uint64_t now_ns);
 /* Whether the host has not ended regularly, and nothing has come from it for long (WORLD_SILENT_NS); for
  * WORLD_SILENT_MAX_NS, where the reader could not hear it until lately. */
@@ -343,7 +345,8 @@ const struct world_cut *world_cut(const struct world *world, const struct world_
 
 /* Where a row ends after so many calls, as was reported, or as it was put there; NULL: nothing is known of it. */
 struct world_row *world_row(const struct world_member *member, uint64_t end);
-/* Its place for another end, the oldest one's if none is free; NULL: it is older than all that are kept. There are rows. */
+/* Its place for another end, the oldest one's if none is free; NULL: it is older than all that are kept. There are
+ * rows. */
 struct world_row *world_row_place(struct world_rows *rows, uint64_t end);
 
 /* What the member has recently reported about the same results as `like`; NULL: nothing. */

@@ -25,7 +25,8 @@ struct call_history {
 	bool broken;             /* calls were not seen, or there was no memory: nothing is kept any more */
 };
 
-/* Adds a member's call at this place, where it is the first that comes there. False: another member has made another call there. */
+/* Adds a member's call at this place, where it is the first that comes there. False: another member has made another
+ * call there. */
 bool call_history_add(struct call_history *history, uint64_t place, const struct past_call *call);
 /* Makes `copy` a history of the calls before this place. call_history_free() frees it. */
 void call_history_copy(const struct call_history *history, uint64_t place, struct call_history *copy);

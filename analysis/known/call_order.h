@@ -28,7 +28,8 @@ struct call {
 	bool unannounced; /* RW_FLAG_UNANNOUNCED: sequence counts only such calls */
 };
 
-/* The first `calls` announced calls of a member, in their order. Hashes are equal where call_is_same() is true of each call. */
+/* The first `calls` announced calls of a member, in their order. Hashes are equal where call_is_same() is true of each
+ * call. */
 struct call_mark {
 	uint64_t calls, hash;
 };
@@ -69,12 +70,12 @@ struct call_order {
 	uint64_t parted_place, parted_ns; /* first place with different calls, and when the second one was made */
 };
 
-/* Notes a call of a member, in the order of its calls. from_start: no call before the member's first noted call can have been
- * missed. Returns 0 or -ENOMEM. */
+/* Notes a call of a member, in the order of its calls. from_start: no call before the member's first noted call can
+ * have been missed. Returns 0 or -ENOMEM. */
 int call_order_note(struct call_order *order, uint32_t member, const struct rw_operation *slot, bool from_start);
-/* The interposer is not active on all ranks of the communicator: from now on only calls that NCCL announces are compared.
- * alone: nothing is compared, because some ranks are known only by the interposer, in another order. It may be called
- * repeatedly. */
+/* The interposer is not active on all ranks of the communicator: from now on only calls that NCCL announces are
+ * compared. alone: nothing is compared, because some ranks are known only by the interposer, in another order. It may
+ * be called repeatedly. */
 void call_order_part_unlike(struct call_order *order, bool alone);
 /* The calls of a member; NULL when it has called nothing yet. */
 const struct caller *call_order_caller(const struct call_order *order, uint32_t member);
@@ -84,7 +85,8 @@ void call_order_mark_at(struct call_order *order, uint32_t member, uint8_t shift
 uint64_t call_hash(uint64_t hash, const struct call *call);
 /* The announced calls of a member. The order owns it. */
 const struct call_history *call_order_history(const struct call_order *order, uint32_t member);
-/* The sequence number of a member's announced call at a place that its history keeps. All calls of the member were seen. */
+/* The sequence number of a member's announced call at a place that its history keeps. All calls of the member were
+ * seen. */
 uint64_t call_order_sequence(const struct call_order *order, uint32_t member, uint64_t place);
 /* Whether the function has a root. NCCL reports a root for every function, but only for these it has a meaning. */
 static inline bool call_has_root(const struct call *call)

@@ -142,8 +142,8 @@ static bool is_before(const struct column *column, uint64_t step, uint64_t at_ns
 	return step && column->last_step ? column->last_step < step : column->from_ns <= at_ns;
 }
 
-/* Ranks tell of a step at almost the same time: it is one of the newest. What comes too late for any goes to the last one
- * before it. */
+/* Ranks tell of a step at almost the same time: it is one of the newest. What comes too late for any goes to the last
+ * one before it. */
 static struct column *find(struct cells *cells, uint64_t step, uint64_t at_ns)
 {
 	/* While steps are being found out, one rank's are known and another's are not: both kinds lie side by side. */

@@ -58,8 +58,8 @@ struct cells {
 
 /* From now on cells are kept, in at most `limit` bytes. */
 void cells_open(struct cells *cells, size_t limit);
-/* The cell for that rank, step (0: not known) and time. `cells` may be NULL. Returns NULL where nothing is kept, or on lack of
- * memory. */
+/* The cell for that rank, step (0: not known) and time. `cells` may be NULL. Returns NULL where nothing is kept, or on
+ * lack of memory. */
 struct cell *cells_at(struct cells *cells, uint32_t rank, uint64_t step, uint64_t at_ns);
 /* The same for a line of magnitudes; `line` is below line_count. */
 struct cell_magnitude *cells_magnitude_at(struct cells *cells, uint32_t line, uint64_t step, uint64_t at_ns);

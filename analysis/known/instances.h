@@ -83,10 +83,12 @@ struct instance {
 	uint64_t nccl_sequence; /* of it: as NCCL numbers it on the first rank */
 	uint32_t joined, started, done, excluded; /* number of operations that got this far */
 	uint32_t lacking; /* a member that had no operation in it at the last check: analysis/match/completion.c */
-	/* Place in the step, by the member that appeared first; place_member JOB_NONE: no member's steps are known yet. */
+	/* Place in the step, by the member that appeared first; place_member JOB_NONE: no member's steps are known
+	 * yet. */
 	uint32_t place_member, steps_version;
 	struct steps_place place;
-	/* The first member whose program says which step it is in, and its operation here; JOB_NONE: no program does. */
+	/* The first member whose program says which step it is in, and its operation here; JOB_NONE: no program
+	 * does. */
 	uint32_t marked_member;
 	uint64_t marked_ticket;
 	uint64_t start_ns;            /* last arrival, once judged */
@@ -136,8 +138,8 @@ struct instances {
 	struct instance *free;
 };
 
-/* The existing instance with that key, or a new one. NULL on lack of memory, or when the pool is full of instances that were
- * born later than created_ns. */
+/* The existing instance with that key, or a new one. NULL on lack of memory, or when the pool is full of instances that
+ * were born later than created_ns. */
 struct instance *instances_get(struct instances *instances, struct communicator *communicator,
 			       const struct instance_key *key, uint64_t created_ns);
 /* The instance with that key; NULL: it was never made, or is forgotten. */
@@ -162,7 +164,8 @@ static inline bool instance_is_replay(const struct instance *instance)
 bool instance_is_in_step(const struct instance *instance);
 /* Whether its place is at least in a pattern that has repeated for longer than the layers of a model do. */
 bool instance_is_regular(const struct instance *instance);
-/* The number with which a step of the same count is reported; -1: not known. instance_step() gives the instance's own step. */
+/* The number with which a step of the same count is reported; -1: not known. instance_step() gives the instance's own
+ * step. */
 int64_t instance_told_step(const struct instance *instance, uint64_t step);
 int64_t instance_step(const struct instance *instance);
 /* Whether that number is the program's own. */
@@ -173,17 +176,19 @@ static inline bool instance_is_point_to_point(const struct instance *instance)
 {
 	return instance->source >= 0;
 }
-/* Whether no rank can end it before all ranks have arrived. False for functions with a root, where some ranks leave when their
- * data are buffered, and for replays without times. AllToAll as one call sends the same to all. */
+/* Whether no rank can end it before all ranks have arrived. False for functions with a root, where some ranks leave
+ * when their data are buffered, and for replays without times. AllToAll as one call sends the same to all. */
 bool instance_keeps_all(const struct instance *instance);
 /* Whether the instance needs this member (p2p: whether it is one of the two). */
 bool instance_concerns(const struct instance *instance, uint32_t member);
-/* Whether this member's box would show that it has joined. False where one rank counts by the interposer and another does not. */
+/* Whether this member's box would show that it has joined. False where one rank counts by the interposer and another
+ * does not. */
 bool instance_is_told(const struct instance *instance, uint32_t member);
-/* Whether the member is needed, would show in its box, and is not past this sequence: then it is missing while it has not
- * joined. */
+/* Whether the member is needed, would show in its box, and is not past this sequence: then it is missing while it has
+ * not joined. */
 bool instance_awaits(const struct instance *instance, uint32_t member);
-/* Whether the member is seen and needed, and has neither joined nor is excused (ended, or already past this sequence). */
+/* Whether the member is seen and needed, and has neither joined nor is excused (ended, or already past this
+ * sequence). */
 bool instance_lacks(const struct instance *instance, uint32_t member);
 void instances_free(struct instances *instances);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The participants of a job: processes, their ranks, hosts and communicators. The analysis owns all of them; pointers stay
- * valid until it is freed. */
+/* The participants of a job: processes, their ranks, hosts and communicators. The analysis owns all of them; pointers
+ * stay valid until it is freed. */
 #ifndef ANALYSIS_KNOWN_JOB_H
 #define ANALYSIS_KNOWN_JOB_H
 
@@ -215,10 +215,11 @@ static inline uint64_t job_untimed_calls(const struct member *member)
 {
 	return member->captured - member->timed;
 }
-/* Has the process captured calls whose replays have no times, or waited for signals? Then what it did between its operations is not known. */
+/* Has the process captured calls whose replays have no times, or waited for signals? Then what it did between its
+ * operations is not known. */
 bool job_hides_replays(const struct process *process);
-/* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for certain only
- * when it has as many ranks as the launcher's world, each in a process with one device. */
+/* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for
+ * certain only when it has as many ranks as the launcher's world, each in a process with one device. */
 int32_t job_unseen(const struct communicator *communicator);
 /* World size: the launcher's, else that of the largest communicator; -1 unknown. */
 int32_t job_world_size(const struct job *job);

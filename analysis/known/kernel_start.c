@@ -12,8 +12,8 @@ static int by_difference(const void *left, const void *right)
 	return (difference > 0) - (difference < 0);
 }
 
-/* What is added to a time of the GPU's clock to get the host's; false: not known yet. Ends are seen late, and never early: it is nearly the
- * least of what was seen. */
+/* What is added to a time of the GPU's clock to get the host's; false: not known yet. Ends are seen late, and never
+ * early: it is nearly the least of what was seen. */
 static bool clock_of(const struct kernel_clock *clock, uint64_t *behind_ns)
 {
 	uint64_t sorted[KERNEL_CLOCKS];
@@ -33,8 +33,8 @@ static uint32_t microseconds(uint64_t ns)
 	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
-/* Where NCCL's thread lagged, times are of a later kernel: it ended after this one was seen to have ended. Two clocks drift apart by no more
- * than the kernel ever corrects one by. */
+/* Where NCCL's thread lagged, times are of a later kernel: it ended after this one was seen to have ended. Two clocks
+ * drift apart by no more than the kernel ever corrects one by. */
 static bool is_of_a_later_kernel(const struct kernel_clock *clock, const struct rw_operation *slot, uint64_t behind_ns)
 {
 	uint64_t since_ns = slot->done_seen_ns > clock->latest_ns ? slot->done_seen_ns - clock->latest_ns : 0;
@@ -52,8 +52,8 @@ static void believe(struct operation *operation, const struct rw_operation *slot
 		operation->begun_us = microseconds(began_ns - slot->started_seen_ns);
 }
 
-/* What is added to a time of this slot to get the host's; then the slot tells of the clock, too. False: not known yet, or the slot's
- * times do not fit. */
+/* What is added to a time of this slot to get the host's; then the slot tells of the clock, too. False: not known yet,
+ * or the slot's times do not fit. */
 static bool learn(struct kernel_clock *clock, const struct rw_operation *slot, uint64_t *behind_ns)
 {
 	bool known = clock_of(clock, behind_ns);
@@ -131,7 +131,8 @@ static uint32_t durations(const struct instance *instance, uint64_t *values)
 	return count;
 }
 
-/* Of what its own clock says that it waited for room, no more counts than the others' kernels waited for it, each by its own clock. */
+/* Of what its own clock says that it waited for room, no more counts than the others' kernels waited for it, each by
+ * its own clock. */
 static void move(struct operation *operation, uint64_t others_us)
 {
 	uint64_t waited_us = others_us > operation->kernel_us ? others_us - operation->kernel_us : 0;

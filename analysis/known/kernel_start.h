@@ -40,19 +40,19 @@ struct kernel_clock {
 	uint32_t functions;                /* bit per function of its latest operation that had times */
 };
 
-/* Takes a slot in which KERNEL_KNOWN is known, and so may be its kernel's times: sets kernel_us, begun_us and OPERATION_KERNEL. Without
- * memory they stay unknown. */
+/* Takes a slot in which KERNEL_KNOWN is known, and so may be its kernel's times: sets kernel_us, begun_us and
+ * OPERATION_KERNEL. Without memory they stay unknown. */
 void kernel_start_note(struct member *member, struct operation *operation, const struct rw_operation *slot);
-/* When the kernel of a replay began and ended, by the host's clock, from the GPU's times and when NCCL reported them. False: not
- * known, the first of a member are what its GPU's clock is learned from. */
+/* When the kernel of a replay began and ended, by the host's clock, from the GPU's times and when NCCL reported them.
+ * False: not known, the first of a member are what its GPU's clock is learned from. */
 bool kernel_start_place_replay(struct member *member, struct operation *operation, const struct rw_operation *slot);
 /* Whether times of some rank's kernel are still to come, although all ranks have ended the instance. */
 bool kernel_start_is_awaited(const struct instance *instance, uint64_t now_ns);
-/* Moves the arrivals of a complete instance to where the kernels began, and sets queued_us. Call it once for each instance,
- * before lateness_judge(). It changes nothing unless the times of all its kernels are known. */
+/* Moves the arrivals of a complete instance to where the kernels began, and sets queued_us. Call it once for each
+ * instance, before lateness_judge(). It changes nothing unless the times of all its kernels are known. */
 void kernel_start_apply(struct instance *instance);
-/* Of an operation that NCCL reports kernels of on every rank, the ranks whose kernel has not begun, into `lacking`, which has
- * room for all members. How many; -1: NCCL does not report them of every rank. */
+/* Of an operation that NCCL reports kernels of on every rank, the ranks whose kernel has not begun, into `lacking`,
+ * which has room for all members. How many; -1: NCCL does not report them of every rank. */
 int kernel_start_lacking(const struct instance *instance, uint32_t *lacking);
 /* Of a complete instance that took so long from its last arrival on. */
 enum kernels_state kernel_start_state(const struct instance *instance, uint64_t took_ns);

@@ -76,12 +76,12 @@ bool usual_covers(const struct usual *usual, const struct rw_scan *scan);
 void usual_widen(struct usual *usual, const struct rw_scan *scan);
 /* As if it had been so from the start: it has turned out that it harms nothing. */
 void usual_accept(struct usual *usual, const struct rw_scan *scan);
-/* The same before the steps are known: bad values that come again as they came early, as many and from the same element on.
- * Four kinds of a member's are kept. */
+/* The same before the steps are known: bad values that come again as they came early, as many and from the same element
+ * on. Four kinds of a member's are kept. */
 void usual_keep_early(const struct instance *instance, uint32_t member, enum value_side side);
 bool usual_came_early(const struct instance *instance, uint32_t member, enum value_side side);
-/* … at least twice, less than half of the buffer, and the member brought clean values in between: what has spread is in all
- * that a rank brings. */
+/* … at least twice, less than half of the buffer, and the member brought clean values in between: what has spread is in
+ * all that a rank brings. */
 bool usual_recurs_early(const struct instance *instance, uint32_t member, enum value_side side);
 void usual_free(struct usual_table *table);
 

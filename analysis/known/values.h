@@ -47,8 +47,8 @@ enum value_state value_state(const struct instance *instance, uint32_t member, e
 bool value_matters(const struct instance *instance, uint32_t member, enum value_side side);
 /* Whether the function sums or picks over ranks; other functions copy. */
 bool value_is_reduction(const struct instance *instance);
-/* Whether what this scan saw in one of its buffers makes a reduction's result bad. With a sum it does; the maximum of -Inf and
- * numbers is a number. Where the operator is not known, Inf may do either: VALUE_MAY_SPOIL. */
+/* Whether what this scan saw in one of its buffers makes a reduction's result bad. With a sum it does; the maximum of
+ * -Inf and numbers is a number. Where the operator is not known, Inf may do either: VALUE_MAY_SPOIL. */
 enum value_effect { VALUE_SPARES, VALUE_MAY_SPOIL, VALUE_SPOILS };
 enum value_effect value_effect(const struct instance *instance, const struct rw_scan *scan);
 /* Whether it has so few elements that they are numbers for people: losses, norms, metrics. Those have no padding. */

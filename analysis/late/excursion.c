@@ -43,15 +43,15 @@ static double correlation(const struct peers_seen *seen, uint32_t lag)
 	return fmin(fmax((seen->products[lag] / seen->pairs[lag] - mean * mean) / variance, 0), 1);
 }
 
-/* What a few steps show, however many there were in which nobody was late: so many equal ones would have the same sums of powers.
- * Of ranks that are late together one counts. */
+/* What a few steps show, however many there were in which nobody was late: so many equal ones would have the same sums
+ * of powers. Of ranks that are late together one counts. */
 static double telling_steps(const struct peers_seen *seen)
 {
 	return seen->fourths > 0 ? seen->squares * seen->squares / seen->fourths * seen->apart : 0;
 }
 
-/* What may be left beyond what is seen to be, where so many steps tell as much as one: as of something that was seen so often in
- * so many trials (of what was never seen, up to 3 in them with 95 %: the rule of three). */
+/* What may be left beyond what is seen to be, where so many steps tell as much as one: as of something that was seen so
+ * often in so many trials (of what was never seen, up to 3 in them with 95 %: the rule of three). */
 static double doubt(const struct peers_seen *seen, uint32_t lag, double lasts)
 {
 	double trials = telling_steps(seen) * seen->pairs[lag] / seen->steps / lasts;
@@ -59,8 +59,8 @@ static double doubt(const struct peers_seen *seen, uint32_t lag, double lasts)
 	return trials > 0 ? fmin(EXCURSION_DOUBT * sqrt(correlation(seen, lag) / trials) + EXCURSION_NEVER / trials, 1) : 1;
 }
 
-/* What may be left of noise after 1 << lag steps: what is seen to be, and by chance may be more; but not more than of any noise that
- * is known, unless it is seen. */
+/* What may be left of noise after 1 << lag steps: what is seen to be, and by chance may be more; but not more than of
+ * any noise that is known, unless it is seen. */
 static double left_at_most(const struct peers_seen *seen, uint32_t lag, double lasts)
 {
 	double left = correlation(seen, lag), known = pow(seen->lasts, (double)(UINT64_C(1) << lag));
@@ -68,7 +68,8 @@ static double left_at_most(const struct peers_seen *seen, uint32_t lag, double l
 	return fmax(left, fmin(left + doubt(seen, lag, lasts), known));
 }
 
-/* Steps after which what is left of noise has little to do with what it was: the sum of its autocorrelation, at most. */
+/* Steps after which what is left of noise has little to do with what it was: the sum of its autocorrelation, at
+ * most. */
 static double lasting_steps(const struct peers_seen *seen, double steps)
 {
 	double lasts = 1, most = 1;
@@ -100,8 +101,9 @@ static double seen_to_last(const struct peers_seen *seen, double steps)
 	return lasts;
 }
 
-/* Noise that lasts for as many steps as the rank is looked at over may hide behind larger latenesses of the others that do not last. If the
- * rank's own lateness wanders, it is of that kind, and the others showed it in only so many independent times. */
+/* Noise that lasts for as many steps as the rank is looked at over may hide behind larger latenesses of the others that
+ * do not last. If the rank's own lateness wanders, it is of that kind, and the others showed it in only so many
+ * independent times. */
 static double wandering_steps(const struct comparison *comparison)
 {
 	uint32_t length = comparison->chosen.length;
@@ -126,8 +128,8 @@ static double steps_of(const struct comparison *comparison)
 	return (double)(comparison->suspect->step - comparison->peers->stragglers->first_step + 1);
 }
 
-/* Lateness that is spread over a step's operations begins to show when each of them is beyond the noise of the measurement: what
- * others may have been late by as well, and nobody saw. */
+/* Lateness that is spread over a step's operations begins to show when each of them is beyond the noise of the
+ * measurement: what others may have been late by as well, and nobody saw. */
 static double hidden_ns(const struct comparison *comparison)
 {
 	struct blame blame = suspect_blame(comparison->suspect, comparison->suspect->step);
@@ -135,7 +137,8 @@ static double hidden_ns(const struct comparison *comparison)
 	return blame.worst_ns ? LATENESS_NOISE_NS * ((double)blame.late_ns / (double)blame.worst_ns - 1) : 0;
 }
 
-/* What of its lateness over the last so many steps is usual of the rank. Three steps are too few to allow it less than the tolerance. */
+/* What of its lateness over the last so many steps is usual of the rank. Three steps are too few to allow it less than
+ * the tolerance. */
 static uint64_t usual_ns(const struct comparison *comparison, uint32_t length)
 {
 	const struct peers *peers = comparison->peers;
@@ -151,15 +154,16 @@ static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t le
 	return excursions_beyond(least_ns, usual_ns(comparison, length));
 }
 
-/* The tolerance was taken off the others' latenesses, and what is usual of it off this rank's. They may have been late by what is between the
- * two, which was not counted. */
+/* The tolerance was taken off the others' latenesses, and what is usual of it off this rank's. They may have been late
+ * by what is between the two, which was not counted. */
 static double uncounted_ns(const struct comparison *comparison)
 {
 	return (double)(excursions_tolerance_ns(comparison->peers->step_ns) - usual_ns(comparison, comparison->chosen.length));
 }
 
-/* Steps that the others' noise lasts for. In the first ones only much counts (is_too_early), and what is seen has to do. Noise that is compared
- * over twelve steps has come no more often than it was seen to come and go (is_noise_known). */
+/* Steps that the others' noise lasts for. In the first ones only much counts (is_too_early), and what is seen has to
+ * do. Noise that is compared over twelve steps has come no more often than it was seen to come and go
+ * (is_noise_known). */
 static double noise_steps(const struct comparison *comparison, uint32_t i)
 {
 	double steps = steps_of(comparison), seen = seen_to_last(&comparison->seen, steps);
@@ -169,8 +173,8 @@ static double noise_steps(const struct comparison *comparison, uint32_t i)
 	return i == TWELVE ? fmax(lasting_steps(&comparison->seen, steps), seen) : lasting_steps(&comparison->seen, steps);
 }
 
-/* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is not
- * seen yet to the largest, and twice that at least; and the fewer were seen, the less they tell. */
+/* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is
+ * not seen yet to the largest, and twice that at least; and the fewer were seen, the less they tell. */
 static double bound_ns(const struct comparison *comparison, uint32_t i)
 {
 	double all = 0, below = 0, largest = LATENESS_NOISE_NS, usual = LATENESS_NOISE_NS;
@@ -195,8 +199,8 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 	return (fmax(largest, uncounted_ns(comparison)) + hidden) * times_largest - hidden;
 }
 
-/* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it changes
- * from one step to the next: noise that lasts got where it is by such steps. */
+/* Two ranks, or hosts, cannot show what is usual: when one is late the other is not. Then what counts is how much it
+ * changes from one step to the next: noise that lasts got where it is by such steps. */
 static bool is_steady(const struct suspect *suspect, uint32_t length, uint64_t least_ns)
 {
 	return steadiness(suspect, length, least_ns, 0.5) >= EXCURSION_STEADY;
@@ -235,8 +239,8 @@ static bool is_steady_from_the_start(const struct comparison *comparison, uint64
 	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
 
-/* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the time; a slow
- * rank is as late each time. */
+/* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the
+ * time; a slow rank is as late each time. */
 static bool is_no_wandering(const struct comparison *comparison, uint64_t least_ns)
 {
 	uint32_t past = 0;
@@ -258,8 +262,9 @@ static bool is_noise_known(struct comparison *comparison, double times)
 	return steps_of(comparison) >= times * seen_to_last(&comparison->seen, steps_of(comparison));
 }
 
-/* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may begin in the middle
- * of the first one; but where two are left, that one must be half as late, as two that are alike may be in the middle of noise that grows. */
+/* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may
+ * begin in the middle of the first one; but where two are left, that one must be half as late, as two that are alike
+ * may be in the middle of noise that grows. */
 static bool is_even(const struct suspect *suspect, uint32_t length)
 {
 	uint64_t least_ns = UINT64_MAX, most_ns = 0;
@@ -274,8 +279,8 @@ static bool is_even(const struct suspect *suspect, uint32_t length)
 	return (double)most_ns <= EXCURSION_EVEN * (double)least_ns;
 }
 
-/* Was it no later in that step than any rank is in 19 of 20? A fault that is there at once begins at such a step, and noise that lasts has
- * grown before. */
+/* Was it no later in that step than any rank is in 19 of 20? A fault that is there at once begins at such a step, and
+ * noise that lasts has grown before. */
 static bool was_as_usual(struct comparison *comparison, uint64_t step)
 {
 	uint64_t late_ns = excursions_beyond_tolerance(suspect_shown_ns(comparison->suspect, step), comparison->peers->step_ns);
@@ -303,8 +308,9 @@ static bool begins_as_usual(struct comparison *comparison, uint32_t length)
 	return is_whole && was_as_usual(comparison, first - 2);
 }
 
-/* Before so many steps, was the rank at most a quarter as late: in the step just before, and in nearly all of those before that? And is a
- * lateness of few steps even, or a third of the step? Noise that lasts comes and goes gradually, and so begins at an unusual step. */
+/* Before so many steps, was the rank at most a quarter as late: in the step just before, and in nearly all of those
+ * before that? And is a lateness of few steps even, or a third of the step? Noise that lasts comes and goes gradually,
+ * and so begins at an unusual step. */
 static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
@@ -319,8 +325,8 @@ static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, u
 	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER) && begins_as_usual(comparison, length);
 }
 
-/* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter how
- * little they have shown yet. One other rank, or host, shows less: then it is so for longer. */
+/* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter
+ * how little they have shown yet. One other rank, or host, shows less: then it is so for longer. */
 static bool is_steadily_late(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns)
 {
 	if (length < EXCURSION_STEADY_STEPS || (comparison->chosen.units < 2 && length < EXCURSION_LONG) ||
@@ -341,7 +347,8 @@ static bool is_fading(const struct suspect *suspect, uint32_t length, uint64_t l
 	return later * 2 > length;
 }
 
-/* Half as steadily suffices over twice as many steps, if it stays near one value and others did not: noise that lasts fades in these. */
+/* Half as steadily suffices over twice as many steps, if it stays near one value and others did not: noise that lasts
+ * fades in these. */
 static bool is_steadier_than_noise(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	double steady = steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART);
@@ -350,7 +357,8 @@ static bool is_steadier_than_noise(const struct comparison *comparison, uint32_t
 	return steady >= EXCURSION_STEADY || (longer && steady >= EXCURSION_STEADY_LONG && !wanders(comparison->suspect, length));
 }
 
-/* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by such changes. */
+/* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by
+ * such changes. */
 static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct suspect *suspect = comparison->suspect;
@@ -363,8 +371,8 @@ static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t 
 	       (double)least_ns + hidden >= EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden);
 }
 
-/* A rank that nobody does the same as has only its own past to be compared with. If another rank has jumped, too, that is what the job
- * does. */
+/* A rank that nobody does the same as has only its own past to be compared with. If another rank has jumped, too, that
+ * is what the job does. */
 static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct peers *peers = comparison->peers;
@@ -380,8 +388,8 @@ static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, u
 	return true;
 }
 
-/* In the first steps of a job, and until noise that lasts has come and gone, the others have shown little: who costs less than
- * a fifth of the step can wait. */
+/* In the first steps of a job, and until noise that lasts has come and gone, the others have shown little: who costs
+ * less than a fifth of the step can wait. */
 static bool is_too_early(struct comparison *comparison, double beyond_ns)
 {
 	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison, EXCURSION_EARLY_TIMES);
@@ -417,7 +425,8 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	return beyond_ns >= bound_ns(comparison, with);
 }
 
-/* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late by. */
+/* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late
+ * by. */
 static bool are_enough_seen(const struct stragglers *stragglers, const struct suspect *suspect)
 {
 	uint64_t first = stragglers->measured_step > stragglers->first_step ? stragglers->measured_step : stragglers->first_step;

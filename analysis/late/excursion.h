@@ -50,8 +50,8 @@ struct stragglers;
 struct suspect;
 struct peers;
 
-/* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? Its latest
- * lateness is in the step that the peers stand in. */
+/* Late for some steps in a row, by limit_ns at least in three quarters of them, beyond all that chance may bring? Its
+ * latest lateness is in the step that the peers stand in. */
 bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);
 /* Has it been late by limit_ns for three steps, and others hardly ever? Not proven, but worth to ask why. */
 bool excursion_is_striking(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns);

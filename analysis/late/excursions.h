@@ -37,7 +37,8 @@ extern const uint32_t excursions_lengths[EXCURSION_LENGTHS]; /* steps that are c
 void excursions_note(struct stragglers *stragglers, uint64_t step);
 /* What this rank did so far was a fault: nobody is measured by it. */
 void excursions_forget(struct suspect *suspect);
-/* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the first. */
+/* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the
+ * first. */
 uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
 /* Which of EXCURSION_SIZES a lateness counts as. */
 uint32_t excursions_size(uint64_t ns);
@@ -47,8 +48,8 @@ uint64_t excursions_tolerance_ns(uint64_t step_ns);
 uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 /* What of a lateness is more than what is usual. */
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns);
-/* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps are known, and
- * in windows. */
+/* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps
+ * are known, and in windows. */
 uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns);
 /* Are the steps windows of time (analysis/late/sums.h)? Each of these averages several steps already. */
 bool excursions_are_windows(const struct stragglers *stragglers);

@@ -44,7 +44,8 @@ void intermittent_forget(struct suspect *suspect)
 	intermittent->decided = intermittent->decided && suspect->open;
 }
 
-/* Who is late in a pipeline, and when, its schedule decides: only the same stage's ranks in the replicas are alike there. */
+/* Who is late in a pipeline, and when, its schedule decides: only the same stage's ranks in the replicas are alike
+ * there. */
 static uint32_t group_of(const struct job *job, const struct suspect *suspect)
 {
 	return job->pipelined ? suspect->group : 0;
@@ -65,8 +66,9 @@ static void add_to(struct latest *latest, const struct suspect *suspect, uint32_
 	latest->rank = rank;
 }
 
-/* Which of `latest` a rank is bet on in. Where the same stage has few replicas, which of them is the latest tells next to nothing: then
- * all ranks are taken together, in the last of these, and only what is far beyond all that stages differ by counts (is_far). */
+/* Which of `latest` a rank is bet on in. Where the same stage has few replicas, which of them is the latest tells next
+ * to nothing: then all ranks are taken together, in the last of these, and only what is far beyond all that stages
+ * differ by counts (is_far). */
 static uint32_t circle_of(const struct latest *latest, const struct stragglers *stragglers, const struct job *job,
 			  const struct suspect *suspect)
 {
@@ -163,7 +165,8 @@ static uint64_t pair_ns(const struct stragglers *stragglers, uint64_t step)
 	return before_ns && own_ns ? before_ns + own_ns : 0;
 }
 
-/* Another one that is as suspicious: by turns with it, say. That so much comes by chance to any rank has one chance in 1,000. */
+/* Another one that is as suspicious: by turns with it, say. That so much comes by chance to any rank has one chance in
+ * 1,000. */
 static bool is_of_another(const struct stragglers *stragglers, uint32_t rank, uint64_t step, uint64_t least_ns)
 {
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++) {
@@ -181,8 +184,8 @@ static bool is_of_another(const struct stragglers *stragglers, uint32_t rank, ui
 }
 
 /* Are its late steps longer than the others by half of its lateness, as far as they are remembered? What nobody had to
- * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest; and none in which it may
- * have been as late where nobody could see it, or in which another suspect was. */
+ * wait for costs nothing. Of the others the faster ones count: somebody else may be late in the rest; and none in which
+ * it may have been as late where nobody could see it, or in which another suspect was. */
 static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t newest, uint64_t least_ns)
 {
 	const struct suspect *suspect = &stragglers->suspects[rank];
@@ -254,7 +257,8 @@ static bool is_worth_it(const struct bet *bet, uint64_t step_ns)
 	return (double)bet->late_ns >= STRAGGLER_SHARE_MIN * steps * (double)step_ns;
 }
 
-/* Suffices where a cause is seen: chance is excluded, without the margin for all the sizes and shares that are tried. */
+/* Suffices where a cause is seen: chance is excluded, without the margin for all the sizes and shares that are
+ * tried. */
 static bool is_striking(const struct bet *bet, uint32_t ranks)
 {
 	return bet->times >= INTERMITTENT_TIMES_SEEN && chance_is_excluded(1 / bet->evidence, ranks);
@@ -327,7 +331,8 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)fmin(pause_lasts * lasts, UINT32_MAX) : INTERMITTENT_PAUSE;
 }
 
-/* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides nothing then. */
+/* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides
+ * nothing then. */
 static bool is_far(const struct latest *latest, const struct stragglers *stragglers)
 {
 	uint64_t step = latest->step > STRAGGLER_KEPT_BY_ALL ? latest->step - STRAGGLER_KEPT_BY_ALL : 1;
@@ -343,7 +348,8 @@ static bool is_far(const struct latest *latest, const struct stragglers *straggl
 	return true;
 }
 
-/* Are most ranks of its host half as late? Then it is the host that was late, and which of its ranks is the latest they differ by for good. */
+/* Are most ranks of its host half as late? Then it is the host that was late, and which of its ranks is the latest they
+ * differ by for good. */
 static bool is_late_with_its_host(const struct latest *latest, const struct stragglers *stragglers)
 {
 	uint32_t mates = 0, as_late = 0;
@@ -363,7 +369,8 @@ static bool tells(struct latest *latest, const struct stragglers *stragglers, ui
 {
 	if (latest->count < 2 || latest->rank == JOB_NONE || latest->late_ns < latest->limit_ns)
 		return false;
-	/* What is spread over a step's operations begins to show at some noise: others may be as late, and nobody sees it. */
+	/* What is spread over a step's operations begins to show at some noise: others may be as late, and nobody sees
+	 * it. */
 	if (latest->worst_ns < EXCURSION_QUIET * (uint64_t)LATENESS_NOISE_NS)
 		return false;
 	/* Who of two is the latest their usual difference may decide: that tells nothing. */
@@ -401,7 +408,8 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 	free(latest);
 }
 
-/* What repeats in a pipeline may be its passes, of which a step has many: then it is late in all of them, or in none. */
+/* What repeats in a pipeline may be its passes, of which a step has many: then it is late in all of them, or in
+ * none. */
 static bool are_steps(const struct analysis *analysis)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;

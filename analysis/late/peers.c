@@ -350,8 +350,8 @@ static uint64_t near_of(const struct peers *peers, const struct suspect *suspect
 	return near;
 }
 
-/* The ranks of its group and host that are no others to it: where all are as late, the host may be at fault. Where the group has no
- * other host, it is what the job does. */
+/* The ranks of its group and host that are no others to it: where all are as late, the host may be at fault. Where the
+ * group has no other host, it is what the job does. */
 static struct slice as_late_together(struct peers *peers, const struct suspect *suspect, uint64_t least_ns)
 {
 	const struct standing *standing = standing_over(peers, EXCURSION_ROW_MIN);

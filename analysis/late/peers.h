@@ -48,15 +48,16 @@ struct chosen_peers {
 };
 
 struct peers peers_in(const struct stragglers *stragglers, uint64_t step);
-/* Of its group (struct suspect). Leaves out who is as late, too (half of least_ns, in so many steps): it may be at fault as well. All
- * ranks of its host, or a few; false: more are, so that it is what the job does, or nobody is left. */
+/* Of its group (struct suspect). Leaves out who is as late, too (half of least_ns, in so many steps): it may be at
+ * fault as well. All ranks of its host, or a few; false: more are, so that it is what the job does, or nobody is
+ * left. */
 bool peers_choose(struct peers *peers, const struct suspect *suspect, uint32_t length, uint64_t least_ns,
 		  struct chosen_peers *chosen);
 /* What they did so far, and what they do now; sizes: of those excursions that are counted as number `with`. */
 struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *chosen, uint32_t with);
-/* How many latenesses of the others, in so many of the last steps, are beyond this part of least_ns, which is limit_ns at least;
- * *all: of how many. The ranks of its group on its host are no others where all of them are as late (half of least_ns, in the last
- * EXCURSION_ROW_MIN steps) and the group has other hosts. */
+/* How many latenesses of the others, in so many of the last steps, are beyond this part of least_ns, which is limit_ns
+ * at least; *all: of how many. The ranks of its group on its host are no others where all of them are as late (half of
+ * least_ns, in the last EXCURSION_ROW_MIN steps) and the group has other hosts. */
 uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all);
 /* A finding was opened or closed; also when they are needed no longer. */
 void peers_forget(struct peers *peers);

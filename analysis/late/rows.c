@@ -93,7 +93,8 @@ static void take_verdict(struct rows *rows, uint64_t number, const struct row_en
 	rank->before_ns = lasted_before(rank);
 }
 
-/* A group is called by its first rank, which stays the same however its ranks were found to be alike. firsts: zeroed. */
+/* A group is called by its first rank, which stays the same however its ranks were found to be alike. firsts:
+ * zeroed. */
 static void name_groups(const struct rows *rows, uint32_t *groups, uint32_t *firsts)
 {
 	for (uint32_t i = 0; i < rows->job->rank_count; i++) {

@@ -92,8 +92,8 @@ static struct place *place_of(struct places *places, const struct instance *inst
 	return place;
 }
 
-/* What is usual follows what it does, but what is not near it only slowly: a lateness shall not become usual, nor what is seldom as
- * quick as that; and all work becomes longer with a job's sequences. */
+/* What is usual follows what it does, but what is not near it only slowly: a lateness shall not become usual, nor what
+ * is seldom as quick as that; and all work becomes longer with a job's sequences. */
 static uint32_t usual_follows(uint32_t usual_us, uint32_t work_us)
 {
 	const uint32_t near_us = LATENESS_NOISE_NS / 1000;
@@ -146,7 +146,8 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	/* The finding shows, and asks for the cause of, what weighs: not the noise beside it. */
 	if (late_ns * MINOR >= blame->late_ns)
 		add_window(suspect, operation);
-	/* Below LATENESS_NOISE_NS nobody is seen late: as much may be missing of the others at each operation but one. */
+	/* Below LATENESS_NOISE_NS nobody is seen late: as much may be missing of the others at each operation but
+	 * one. */
 	blame->shown_ns += blame->late_ns ? late_ns - LATENESS_NOISE_NS : late_ns;
 	blame->late_ns += late_ns;
 	if (late_ns > blame->worst_ns) {
@@ -221,7 +222,8 @@ static void note_steps(struct stragglers *stragglers)
 		excursions_note(stragglers, ++stragglers->noted_step);
 }
 
-/* Stages of a pipeline do different things, and their noise is not seen alike. Without memory they stay what they were. */
+/* Stages of a pipeline do different things, and their noise is not seen alike. Without memory they stay what they
+ * were. */
 static void find_groups(struct stragglers *stragglers, const struct job *job)
 {
 	uint32_t *groups = calloc(job->rank_count + 1, sizeof(*groups));
@@ -232,14 +234,15 @@ static void find_groups(struct stragglers *stragglers, const struct job *job)
 	free(groups);
 }
 
-/* The process that appeared first is the clock of the job's steps, as long as they are begun by it: who lends its steps to an
- * operation may change when those of another member become known. Stages of a pipeline may be a step or two apart. */
+/* The process that appeared first is the clock of the job's steps, as long as they are begun by it: who lends its steps
+ * to an operation may change when those of another member become known. Stages of a pipeline may be a step or two
+ * apart. */
 static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step, uint64_t start_ns)
 {
 	if (stragglers->clock == JOB_NONE || process->index <= stragglers->clock)
 		return true;
-	/* The count alone does not show it: where a process reports only a part of the calls, what repeats there is shorter than a step,
-	 * and it counts faster than a clock whose steps go on. */
+	/* The count alone does not show it: where a process reports only a part of the calls, what repeats there is
+	 * shorter than a step, and it counts faster than a clock whose steps go on. */
 	uint64_t step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL);
 
 	return step > stragglers->newest_step + STEPS_BEHIND && start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;

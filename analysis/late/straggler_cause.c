@@ -89,7 +89,8 @@ static bool sleeps_as_usual(const struct analysis *analysis, const struct suspec
 	return usual_sleep(&analysis->intern, &analysis->job, rank, cause->tid, whole, count, late_ns);
 }
 
-/* Only waits that were seen from beginning to end can be compared with those of the other ranks, which are not sampled. */
+/* Only waits that were seen from beginning to end can be compared with those of the other ranks, which are not
+ * sampled. */
 static void doubt_sampled_sleep(struct cause *cause)
 {
 	if (cause->class_ == RW_CAUSE_SLEEP && cause->level < RW_LEVEL_EBPF && !cause->inferred)
@@ -128,8 +129,8 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
 		forget_class(cause);
 }
 
-/* For nearly all of its lateness it slept by its own call, or waited for one that was seen to end that: a lock's holder, a data
- * loader. */
+/* For nearly all of its lateness it slept by its own call, or waited for one that was seen to end that: a lock's
+ * holder, a data loader. */
 static bool is_held(const struct cause *cause)
 {
 	bool waits = cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
@@ -151,8 +152,8 @@ bool straggler_is_told_by(const struct cause *cause)
 	return is_held(cause);
 }
 
-/* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is seen to
- * have held it for most of the time. That it waits for another thread is what it does. */
+/* Autograd's thread launches what the main thread came to late: what held that one before is the cause, where it is
+ * seen to have held it for most of the time. That it waits for another thread is what it does. */
 static void ask_first_thread(const struct analysis *analysis, const struct suspect *suspect, const struct rank *rank,
 			     uint64_t step_ns, struct cause *cause)
 {
@@ -168,7 +169,8 @@ static void ask_first_thread(const struct analysis *analysis, const struct suspe
 		*cause = other;
 }
 
-/* Its stream had reached the operation, and its kernel waited for room. What makes the other kernels long comes first. */
+/* Its stream had reached the operation, and its kernel waited for room. What makes the other kernels long comes
+ * first. */
 static void ask_kernel(const struct suspect *suspect, struct cause *cause)
 {
 	const struct operation *shown = straggler_shown_operation(suspect);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a suspected rank is late: which of its operations shows it, and what its threads, its host and its GPU did then. */
+/* Why a suspected rank is late: which of its operations shows it, and what its threads, its host and its GPU did
+ * then. */
 #ifndef ANALYSIS_LATE_STRAGGLER_CAUSE_H
 #define ANALYSIS_LATE_STRAGGLER_CAUSE_H
 
@@ -15,12 +16,12 @@ enum {
 #define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
 #define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that was seen to end that */
 
-/* What the finding shows: the latest late operation, and its instance without the operations; of one that is late now and then, the
- * latest of those times. */
+/* What the finding shows: the latest late operation, and its instance without the operations; of one that is late now
+ * and then, the latest of those times. */
 const struct operation *straggler_shown_operation(const struct suspect *suspect);
 const struct instance *straggler_shown_instance(const struct suspect *suspect);
-/* The latest windows in which the cause is searched, CAUSE_WINDOWS at most, those of the last reach_ns (0: all); of one that is late now
- * and then, those of its times. of_host: those that begin at the previous launch. Returns how many. */
+/* The latest windows in which the cause is searched, CAUSE_WINDOWS at most, those of the last reach_ns (0: all); of one
+ * that is late now and then, those of its times. of_host: those that begin at the previous launch. Returns how many. */
 uint32_t straggler_windows(const struct suspect *suspect, bool of_host, uint64_t reach_ns, struct cause_window *recent);
 /* Its host launched the shown operation late. */
 bool straggler_is_host_late(const struct suspect *suspect);

@@ -57,8 +57,8 @@ static uint64_t mean_step_ns(const struct stragglers *stragglers, const struct i
 	return between_ns ? between_ns : mean_between_ns(stragglers, 0, UINT64_MAX);
 }
 
-/* Processes that are not certain of their steps number them by themselves: what was late in one may count in another. And
- * it may have begun in the step before the first that could be measured. */
+/* Processes that are not certain of their steps number them by themselves: what was late in one may count in another.
+ * And it may have begun in the step before the first that could be measured. */
 static bool is_untold(const struct suspect *suspect, uint64_t since)
 {
 	for (uint64_t step = since ? since - 1 : 0; step <= suspect->step; step++)
@@ -83,8 +83,8 @@ static uint64_t duration_ns(const struct stragglers *stragglers, uint64_t first,
 	return durations[(count - 1) * percentile / 100];
 }
 
-/* A lateness at the start of a step makes the one before it longer. Of those before that the faster ones count: start-up
- * and checkpoints take their time for other reasons. */
+/* A lateness at the start of a step makes the one before it longer. Of those before that the faster ones count:
+ * start-up and checkpoints take their time for other reasons. */
 static uint64_t find_before(const struct stragglers *stragglers, uint64_t since)
 {
 	if (since < 3)
@@ -119,7 +119,8 @@ struct charge {
 };
 
 /* While the others wait for a late device, their own devices compute ahead, and so the next wait is of the same time
- * once more. Nothing shows how far ahead they are: only the longest of a step is lost for certain. A host's stalls add up. */
+ * once more. Nothing shows how far ahead they are: only the longest of a step is lost for certain. A host's stalls add
+ * up. */
 static struct charge add_charges(const struct stragglers *stragglers, const uint32_t *ranks, uint32_t count,
 				 uint64_t first, uint64_t last)
 {
@@ -229,12 +230,13 @@ struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *
 		cost.at_most_ns = replayed_ns;
 		cost.lost_ns = least(replayed_ns, charge.certain_ns / steps);
 	} else {
-		/* Steps grew when this rank, and no other, became late: what the replay lost on its way is of no matter. */
+		/* Steps grew when this rank, and no other, became late: what the replay lost on its way is of no
+		 * matter. */
 		uint64_t late_ns = largest(charge.late_ns / steps, by_rows_ns(analysis, ranks, count));
 		cost.lost_ns = cost.at_most_ns = least(growth, largest(late_ns, replayed_ns));
 	}
-	/* What steps have become longer by is all of it, however little of it was followed. Where it is far more than the rank
-	 * was seen to be late, what slows it slows others, too, or what it does to them was not all seen. */
+	/* What steps have become longer by is all of it, however little of it was followed. Where it is far more than
+	 * the rank was seen to be late, what slows it slows others, too, or what it does to them was not all seen. */
 	cost.at_least = cost.lost_ns < growth && (is_partly_seen(stragglers, ranks, count, first, suspect->step) ||
 						  (growth != UINT64_MAX && cost.lost_ns < growth / FEW_OF_GROWTH));
 	/* Steps that ended before the lateness began are too short to hold it: one takes what it took, and the loss. */

@@ -15,8 +15,9 @@ struct straggler_cost {
 	bool at_least; /* lost_ns: not all operations of these steps were followed and nothing else says that it is all, or steps grew far more */
 };
 
-/* What the job loses by these ranks (indices; the first is asked since when) while all other suspects are like the rest.
- * Keeps in the suspect since when, and how long steps took before: blames and steps are forgotten sooner than it ends. */
+/* What the job loses by these ranks (indices; the first is asked since when) while all other suspects are like the
+ * rest. Keeps in the suspect since when, and how long steps took before: blames and steps are forgotten sooner than it
+ * ends. */
 struct straggler_cost straggler_cost(struct analysis *analysis, const uint32_t *ranks, uint32_t count);
 
 #endif

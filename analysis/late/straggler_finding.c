@@ -39,7 +39,8 @@ static bool is_late_by_its_gpu_alone(struct analysis *analysis, uint32_t rank)
 	return host_cause_is_of_few(by_gpu, mates);
 }
 
-/* All ranks of its host are as late: to name this one, because the tests of the others do not show as much yet, would mislead. */
+/* All ranks of its host are as late: to name this one, because the tests of the others do not show as much yet, would
+ * mislead. */
 static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 {
 	struct stragglers *stragglers = &analysis->stragglers;
@@ -67,8 +68,9 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 			suspect_decide(&stragglers->suspects[i], suspect->decided_ns);
 }
 
-/* Ranks of a host that do the same, and are late together while those of other hosts are not, are so by something of their host. If this does
- * not make all of the host late, it is not known what it is, and no single one of them is at fault. */
+/* Ranks of a host that do the same, and are late together while those of other hosts are not, are so by something of
+ * their host. If this does not make all of the host late, it is not known what it is, and no single one of them is at
+ * fault. */
 static bool is_late_with_its_mates(const struct analysis *analysis, uint32_t rank)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
@@ -134,7 +136,8 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 		record_add_missing(record, "no GPU times: a late GPU and a slow transfer cannot be told apart from a late host");
 }
 
-/* Of replays without times nothing says when they ran. In the group itself all others wait in them as long as this rank does. */
+/* Of replays without times nothing says when they ran. In the group itself all others wait in them as long as this rank
+ * does. */
 static bool replays_another_group(const struct process *process, uint32_t rank, const struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < process->seat_count; i++) {
@@ -145,7 +148,8 @@ static bool replays_another_group(const struct process *process, uint32_t rank, 
 	return false;
 }
 
-/* It may be a victim: it waited for another rank where nobody sees it. What was seen of its own threads excludes that. */
+/* It may be a victim: it waited for another rank where nobody sees it. What was seen of its own threads excludes
+ * that. */
 static void doubt(struct record *record, const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
 		  const struct cause *cause)
 {

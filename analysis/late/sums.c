@@ -73,8 +73,8 @@ static uint32_t collect(struct sums *sums, uint64_t number, const uint32_t *grou
 	return count;
 }
 
-/* Who makes as many operations as most of the group, to the front; how many. Replicas can be up to a step apart, so that a
- * single window says little. */
+/* Who makes as many operations as most of the group, to the front; how many. Replicas can be up to a step apart, so
+ * that a single window says little. */
 static uint32_t keep_alike(const struct sums *sums, struct entry *entries, uint32_t count, uint64_t *values)
 {
 	uint32_t kept = 0;
@@ -115,7 +115,8 @@ static void blame(struct sums *sums, const struct entry *entry, uint64_t late_ns
 	suspect->host = sums->job->ranks[entry->rank].process->host;
 }
 
-/* For what a rank works longer at the end of a window the others may wait in the next one: of few long steps, that is much. */
+/* For what a rank works longer at the end of a window the others may wait in the next one: of few long steps, that is
+ * much. */
 static uint64_t late_of(struct sums_rank *rank, const struct sums_window *window, uint64_t works_ns, uint64_t waits_ns)
 {
 	uint64_t before_ns = rank->unmet_number + 1 == window->number ? rank->unmet_ns : 0, all_ns = works_ns + before_ns;
@@ -202,7 +203,8 @@ static struct parts add_parts(const struct sums *sums, uint32_t rank, uint64_t n
 	return parts;
 }
 
-/* Another rank that is late, or was so in these windows, makes those wait that work with it, and these come late elsewhere. */
+/* Another rank that is late, or was so in these windows, makes those wait that work with it, and these come late
+ * elsewhere. */
 static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t number)
 {
 	uint64_t theirs = sums->ranks[other].theirs;
@@ -210,7 +212,8 @@ static bool is_late_besides(const struct sums *sums, uint32_t other, uint64_t nu
 	return sums->watched.suspects[other].open || (theirs && theirs + EVENLY_PARTS * even_part(sums) > number);
 }
 
-/* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as little. */
+/* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as
+ * little. */
 static bool may_wait_unseen(const struct job *job, uint32_t rank)
 {
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
@@ -233,15 +236,17 @@ static bool is_as_late(const struct evenly *own, const struct evenly *other)
 	return false;
 }
 
-/* As much in each part, and not by noise that lasts, which wanders, however alike its parts are. Of stages others show too little. */
+/* As much in each part, and not by noise that lasts, which wanders, however alike its parts are. Of stages others show
+ * too little. */
 static bool stays_alike(const struct sums *sums, uint32_t rank, uint32_t windows, const struct evenly *either)
 {
 	return !sums->job->pipelined && evenly_is_late(either) && evenly_is_alike(either) &&
 	       !wanders(&sums->watched.suspects[rank], windows < PEERS_LENGTH_MAX ? windows : PEERS_LENGTH_MAX);
 }
 
-/* Late by little, but for a minute as much, and by far more than any other rank: in each part, or on average. One that was not judged in all
- * of the windows, as none is while it stalls, shows in the others whether it is as late: those who work with it are so by what it does. */
+/* Late by little, but for a minute as much, and by far more than any other rank: in each part, or on average. One that
+ * was not judged in all of the windows, as none is while it stalls, shows in the others whether it is as late: those
+ * who work with it are so by what it does. */
 static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t number)
 {
 	uint32_t others = 0, part = even_part(sums);
@@ -267,8 +272,8 @@ static bool is_late_evenly(const struct sums *sums, uint32_t rank, uint64_t numb
 	return (in_each || on_average) && others >= SUMS_EVEN_OTHERS && !may_wait_unseen(sums->job, rank);
 }
 
-/* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as a rank that has one
- * other to be compared with. */
+/* One of two replicas differs from the other for long by chance, too: it must be late for as long, and as steadily, as
+ * a rank that has one other to be compared with. */
 static bool is_steady_of_two(const struct sums *sums, const struct suspect *suspect, uint64_t number)
 {
 	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);
@@ -276,7 +281,8 @@ static bool is_steady_of_two(const struct sums *sums, const struct suspect *susp
 	return level_ns >= limit_ns(sums) && steadiness(suspect, EXCURSION_ONE_STEPS, level_ns, 0.5) >= EXCURSION_STEADY;
 }
 
-/* Who is late evenly was compared with the other stages, too: then it must not wander, as noise that lasts does, or not by much. */
+/* Who is late evenly was compared with the other stages, too: then it must not wander, as noise that lasts does, or not
+ * by much. */
 static bool is_no_noise_of_two(const struct sums *sums, const struct suspect *suspect, uint64_t number)
 {
 	uint64_t level_ns = excursions_level_ns(&sums->watched, suspect, number, EXCURSION_ONE_STEPS);

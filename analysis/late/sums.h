@@ -70,7 +70,8 @@ struct sums_rank {
 	/* Of late windows, by number: as above. */
 	uint64_t host_ns[STRAGGLER_STEPS], device_ns[STRAGGLER_STEPS], unlaunched_ns[STRAGGLER_STEPS], single_ns[STRAGGLER_STEPS], stepped_ns[STRAGGLER_STEPS], met_ns[STRAGGLER_STEPS], held_ns[STRAGGLER_STEPS];
 	int64_t shift_ns[STRAGGLER_STEPS];
-	/* Of each window that it was judged in: what it worked longer than the median, and was inside operations less; negative: the reverse. */
+	/* Of each window that it was judged in: what it worked longer than the median, and was inside operations less;
+	 * negative: the reverse. */
 	int64_t longer_ns[STRAGGLER_STEPS], less_ns[STRAGGLER_STEPS];
 	uint64_t unmet_ns, unmet_number; /* what it worked longer in that window, and nobody waited for yet */
 	uint32_t group; /* analysis/numbers/alike.h, of the latest window */
@@ -98,8 +99,8 @@ struct sums {
 void sums_note(struct sums *sums, uint32_t rank, enum analysis_part part, uint64_t from_ns, uint64_t until_ns);
 /* An operation that it ended. */
 void sums_note_operation(struct sums *sums, uint32_t rank, const struct operation *operation, const struct sums_meeting *meeting);
-/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it; launch_ns 0: not
- * known. */
+/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it; launch_ns
+ * 0: not known. */
 void sums_note_launch(struct sums *sums, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
 /* The share of the time by which a rank that is suspected must be late: SUMS_SHARE_MIN or EVENLY_SHARE. */
 double sums_least_share(const struct sums_rank *rank);

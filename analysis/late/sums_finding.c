@@ -84,7 +84,8 @@ static bool is_shown_by_operations(const struct recent *recent)
 	return recent->single_ns * 2 >= recent->late_ns;
 }
 
-/* Where they show nearly all of it, their tests know more of it. In a pipeline a half suffices: there they tell the first late step. */
+/* Where they show nearly all of it, their tests know more of it. In a pipeline a half suffices: there they tell the
+ * first late step. */
 static bool is_left_to_operations(const struct analysis *analysis, const struct recent *recent)
 {
 	if (analysis->job.pipelined)
@@ -92,14 +93,15 @@ static bool is_left_to_operations(const struct analysis *analysis, const struct 
 	return recent->single_ns >= SUMS_SHOWN_WHOLE * (double)recent->late_ns;
 }
 
-/* A little before each operation, and not much before a few. In a pipeline single operations only show what has changed. */
+/* A little before each operation, and not much before a few. In a pipeline single operations only show what has
+ * changed. */
 static bool is_spread(const struct analysis *analysis, const struct recent *recent)
 {
 	return !analysis->job.pipelined && !is_shown_by_operations(recent);
 }
 
-/* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one. The next one
- * of a late host is of the same host, and says nothing. */
+/* Where collectives show most of it: for so long all others waited. Without it they would have waited for the next one.
+ * The next one of a late host is of the same host, and says nothing. */
 static uint64_t cost_ns(const struct recent *recent, uint32_t ranks)
 {
 	if (recent->by_rows) {
@@ -111,9 +113,9 @@ static uint64_t cost_ns(const struct recent *recent, uint32_t ranks)
 	return shown && recent->held_ns < recent->late_ns ? recent->held_ns : recent->late_ns;
 }
 
-/* What is summed is a fair sample only if the rank looks at its GPU at times that have nothing to do with what is to be seen.
- * Operations end on all ranks at once: who sees that later or earlier than the others, on average, looks at other times, as
- * one whose threads get no CPU while it waits. */
+/* What is summed is a fair sample only if the rank looks at its GPU at times that have nothing to do with what is to be
+ * seen. Operations end on all ranks at once: who sees that later or earlier than the others, on average, looks at other
+ * times, as one whose threads get no CPU while it waits. */
 static bool is_fair(const struct recent *recent)
 {
 	return (uint64_t)llabs(recent->shift_ns) * SUMS_FAIR <= recent->late_ns;
@@ -129,7 +131,8 @@ static uint64_t median_ns(const struct suspect *suspect)
 	return values[SUMS_TOLD / 2];
 }
 
-/* As noise that lasts does, which steps show better; or is it over? Of what is late evenly, by little, a window in four may be noise. */
+/* As noise that lasts does, which steps show better; or is it over? Of what is late evenly, by little, a window in four
+ * may be noise. */
 static bool varies(const struct sums *sums, uint32_t rank)
 {
 	const struct suspect *suspect = &sums->watched.suspects[rank];
@@ -140,8 +143,9 @@ static bool varies(const struct sums *sums, uint32_t rank)
 	return steadiness(suspect, SUMS_TOLD, level_ns, EXCURSION_STEADY_PART) < SUMS_STEADY && wanders(suspect, SUMS_TOLD);
 }
 
-/* What single operations show, the tests that look at steps judge better, if they can: in some windows they would have. Lateness that is
- * spread over many operations they cannot, as others may be late by nearly as much at each, unseen; sums see that they are not. */
+/* What single operations show, the tests that look at steps judge better, if they can: in some windows they would have.
+ * Lateness that is spread over many operations they cannot, as others may be late by nearly as much at each, unseen;
+ * sums see that they are not. */
 static bool is_left_to_steps(const struct analysis *analysis, uint32_t rank, const struct recent *recent)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
@@ -288,8 +292,8 @@ static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uin
 	return count;
 }
 
-/* Not sure of by itself, but half as late as one of its host that is: what one of them did before does not make the others' lateness
- * another story. */
+/* Not sure of by itself, but half as late as one of its host that is: what one of them did before does not make the
+ * others' lateness another story. */
 static bool is_late_beside(const struct analysis *analysis, uint32_t rank, uint32_t named)
 {
 	return analysis->sums.ranks[named].by_rows &&
@@ -305,8 +309,8 @@ static bool is_first(const struct sums *sums, const uint32_t *ranks, uint32_t co
 	return false;
 }
 
-/* The whole stage of a pipeline; or the whole host, where most of its ranks work longer for certain, the others nearly as long, and another
- * host is seen. */
+/* The whole stage of a pipeline; or the whole host, where most of its ranks work longer for certain, the others nearly
+ * as long, and another host is seen. */
 static uint32_t choose_ranks(const struct analysis *analysis, uint32_t rank, uint32_t *ranks, enum rw_scope *scope)
 {
 	const struct job *job = &analysis->job;
@@ -356,8 +360,8 @@ static bool is_on_a_named_host(const struct stragglers *stragglers, const struct
 	return false;
 }
 
-/* What the tests of steps suspect and do not report within some windows, because single operations may show too little of its cost, is
- * left to the sums. */
+/* What the tests of steps suspect and do not report within some windows, because single operations may show too little
+ * of its cost, is left to the sums. */
 static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 {
 	const struct suspect *suspect = by_operations(analysis, rank);
@@ -368,8 +372,8 @@ static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_
 	return now_ns < suspect->decided_ns + SUMS_LEFT * row_ns || is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
-/* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no cause that is seen
- * it may as well be noise, or what a rank works longer that others make wait. */
+/* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no
+ * cause that is seen it may as well be noise, or what a rank works longer that others make wait. */
 static bool is_worth_telling(const struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
@@ -432,8 +436,8 @@ static void acquit(struct analysis *analysis, uint32_t rank, uint64_t now_ns)
 	close_one(&analysis->findings, host_subject | analysis->job.ranks[rank].process->host, now_ns);
 }
 
-/* Whole steps, as long as steps are long: else one window would show more of what a rank does once in a step than the next. Once many
- * windows were judged, steps must change by much for all of them to be forgotten. */
+/* Whole steps, as long as steps are long: else one window would show more of what a rank does once in a step than the
+ * next. Once many windows were judged, steps must change by much for all of them to be forgotten. */
 static uint64_t fitting_ns(const struct sums *sums, uint64_t step_ns)
 {
 	uint64_t steps_ns = step_ns < SUMS_WINDOW_MAX_NS / SUMS_STEPS ? SUMS_STEPS * step_ns : SUMS_WINDOW_MAX_NS;
@@ -470,8 +474,8 @@ static void fit_windows(struct sums *sums, uint64_t step_ns)
 	}
 }
 
-/* A few steps that take much longer do not change the windows. But who waits early in such a step does its work in another window than who
- * waits late in it. */
+/* A few steps that take much longer do not change the windows. But who waits early in such a step does its work in
+ * another window than who waits late in it. */
 static void leave_out_long_steps(struct sums *sums, uint64_t step_ns)
 {
 	if (sums->window_ns * (SUMS_OFF_LATER + 1) < SUMS_STEPS * step_ns * SUMS_OFF_LATER)

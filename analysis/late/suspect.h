@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank under observation: what its lateness cost in each of the last steps, and what the tests have found so far. */
+/* One rank under observation: what its lateness cost in each of the last steps, and what the tests have found so
+ * far. */
 #ifndef ANALYSIS_LATE_SUSPECT_H
 #define ANALYSIS_LATE_SUSPECT_H
 
@@ -57,8 +58,8 @@ struct suspect {
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 	struct excursions excursions;
-	/* Of the stragglers that owns it; NULL in windows and cuts (analysis/late/sums.h, analysis/job/lanes.h), in which lateness now and then is
-	 * not looked for. */
+	/* Of the stragglers that owns it; NULL in windows and cuts (analysis/late/sums.h, analysis/job/lanes.h), in
+	 * which lateness now and then is not looked for. */
 	struct intermittent *intermittent;
 };
 
@@ -73,8 +74,8 @@ static inline uint64_t suspect_shown_ns(const struct suspect *suspect, uint64_t 
 
 	return blame->step == step ? blame->shown_ns : 0;
 }
-/* The window in which the cause of an operation's lateness is searched. It ends when the rank arrived, or when its host had
- * launched the late operation, if that has other work of the rank before it on the GPU. */
+/* The window in which the cause of an operation's lateness is searched. It ends when the rank arrived, or when its host
+ * had launched the late operation, if that has other work of the rank before it on the GPU. */
 struct cause_window suspect_window(const struct operation *operation);
 /* The same, but the window begins at the previous launch. */
 struct cause_window suspect_host_window(const struct operation *operation);

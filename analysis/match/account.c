@@ -412,8 +412,8 @@ static void add_window(struct account *account, const struct meeting *meeting)
 
 static void account_instance(struct account *account, struct instance *instance, bool named, uint32_t depth);
 
-/* Each rank's operations in its own order. They are taken by when the last rank came, as that one's clock tells: of two that
- * follow at once another rank may have seen the second before. */
+/* Each rank's operations in its own order. They are taken by when the last rank came, as that one's clock tells: of two
+ * that follow at once another rank may have seen the second before. */
 static void account_before(struct account *account, const struct instance *instance, uint32_t i, bool named,
 			   uint32_t depth)
 {
@@ -434,7 +434,8 @@ static void account_before(struct account *account, const struct instance *insta
 	}
 }
 
-/* The steps that were counted by what repeats, before it was known that the program numbers its steps, have other numbers. */
+/* The steps that were counted by what repeats, before it was known that the program numbers its steps, have other
+ * numbers. */
 static void count_step(struct account *account, const struct meeting *meeting)
 {
 	bool marked = instance_is_marked(meeting->instance);
@@ -555,7 +556,8 @@ static size_t drop_forgotten(struct account *account)
 	return account->waiting_count = kept;
 }
 
-/* What a rank did behind its last operation with times is not known where operations without times followed, or graphs may have run. */
+/* What a rank did behind its last operation with times is not known where operations without times followed, or graphs
+ * may have run. */
 static void account_end(struct account *account, const struct job *job, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < account->rank_count && i < job->rank_count; i++) {

@@ -67,7 +67,8 @@ struct account_entry {
 	uint32_t serial;
 };
 
-/* How one rank spent its time from the end of its previous operation to the end of this one, whatever the others did. */
+/* How one rank spent its time from the end of its previous operation to the end of this one, whatever the others
+ * did. */
 struct account_passage {
 	const struct instance *instance;
 	uint32_t member;

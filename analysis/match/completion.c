@@ -14,8 +14,8 @@ void completion_account(struct analysis *analysis, struct instance *instance)
 	transfer_account(analysis, instance);
 }
 
-/* Asked after each of its operations: the member that lacked last time is looked at first, or each would be looked at as often
- * as there are members. */
+/* Asked after each of its operations: the member that lacked last time is looked at first, or each would be looked at
+ * as often as there are members. */
 static bool is_complete(struct instance *instance, uint64_t now_ns)
 {
 	uint32_t count = instance->communicator->member_count;

@@ -58,8 +58,8 @@ static bool is_ahead(const struct instance *instance, uint32_t member)
 	return marked != lender ? marked : member < instance->place_member;
 }
 
-/* The member that appeared first lends its steps to the instance, of those whose program numbers them if there are any; a better
- * pattern of the same member replaces them. Whether the instance has another place now. */
+/* The member that appeared first lends its steps to the instance, of those whose program numbers them if there are any;
+ * a better pattern of the same member replaces them. Whether the instance has another place now. */
 static bool place_instance(struct analysis *analysis, struct instance *instance, const struct trace *trace)
 {
 	bool same = instance->place_member == trace->member && instance->steps_version != trace->steps_version;

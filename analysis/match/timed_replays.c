@@ -39,8 +39,8 @@ static void note_progress(struct process *process, const struct rw_operation *sl
 		process->gpu_moved_ns = slot->done_seen_ns;
 }
 
-/* The numbers of the call and of its replay are equal on all ranks of a program that captures and replays the same everywhere.
- * NCCL's number is equal for one operation whatever the program does. */
+/* The numbers of the call and of its replay are equal on all ranks of a program that captures and replays the same
+ * everywhere. NCCL's number is equal for one operation whatever the program does. */
 static void compare_numbers(struct instance *instance, const struct rw_operation *slot)
 {
 	if (!instance->joined)

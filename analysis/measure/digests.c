@@ -113,7 +113,8 @@ static struct expected expect(const struct instance *instance, bool *against_sen
 	return expected.known ? expected : usual(instance);
 }
 
-/* Marks the results that are not as expected, or, without expectation, all if any two differ. Returns one of the wrong. */
+/* Marks the results that are not as expected, or, without expectation, all if any two differ. Returns one of the
+ * wrong. */
 static const struct rw_scan *mark(const struct instance *instance, const struct expected *expected,
 				  struct disagreement *found)
 {
@@ -200,7 +201,8 @@ static uint64_t transferred(const struct instance *instance, int32_t comm_rank, 
 	return 0;
 }
 
-/* A program that receives into more room than is sent has a bug of its own: NCCL does not look, and nothing is the same. */
+/* A program that receives into more room than is sent has a bug of its own: NCCL does not look, and nothing is the
+ * same. */
 static bool has_to_agree(const struct instance *instance)
 {
 	if (!instance_is_point_to_point(instance))

@@ -26,8 +26,8 @@ static uint64_t median_of_others(uint64_t *values, uint32_t count)
 	return values[(count - 2) / 2];
 }
 
-/* A replay has its ticket when it has ended: it may have run before an operation that was called earlier. When the last of
- * those ended; 0 none. */
+/* A replay has its ticket when it has ended: it may have run before an operation that was called earlier. When the last
+ * of those ended; 0 none. */
 static uint64_t last_replay_before(const struct member *member, const struct operation *operation)
 {
 	const struct process *process = member->process;
@@ -184,8 +184,8 @@ static uint32_t microseconds(uint64_t ns)
 	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
-/* A GPU that came to it long after its launch had something else to do. One that came as soon as it was there may have been idle for
- * long, or have ended something just then that was not followed. */
+/* A GPU that came to it long after its launch had something else to do. One that came as soon as it was there may have
+ * been idle for long, or have ended something just then that was not followed. */
 static bool is_unparted(const struct operation *operation, const struct measure *measure, uint64_t by_ns)
 {
 	bool at_once = operation->launch_ns && operation->launch_ns < operation->arrival_ns

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How late each rank arrived in one instance, and whether its host or its device caused that. docs/analysis.md, "Lateness". */
+/* How late each rank arrived in one instance, and whether its host or its device caused that. docs/analysis.md,
+ * "Lateness". */
 #ifndef ANALYSIS_MEASURE_LATENESS_H
 #define ANALYSIS_MEASURE_LATENESS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The times in which evidence about the host's threads was lost: a cause that was searched in such a time is not certain. */
+/* The times in which evidence about the host's threads was lost: a cause that was searched in such a time is not
+ * certain. */
 #ifndef ANALYSIS_MEASURE_LOSSES_H
 #define ANALYSIS_MEASURE_LOSSES_H
 
@@ -18,8 +19,8 @@ struct losses {
 
 /* Notes that `count` events were lost between two times. Call it in the order of time. */
 void losses_add(struct losses *losses, uint64_t from_ns, uint64_t to_ns, uint64_t count);
-/* Number of lost events that may have belonged to one of the windows. A wait is reported when it ends, so its loss is noticed up
- * to 100 ms after it. */
+/* Number of lost events that may have belonged to one of the windows. A wait is reported when it ends, so its loss is
+ * noticed up to 100 ms after it. */
 uint64_t losses_in(const struct losses *losses, const struct cause_window *windows, uint32_t count);
 
 #endif

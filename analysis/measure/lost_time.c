@@ -161,8 +161,9 @@ static uint64_t lateness_ns(const struct part *part, const bool *healed)
 	return healed[part->rank] ? (uint64_t)part->operation->late_us * 1000 : 0;
 }
 
-/* Goes back over late arrivals, adding up their lateness, to the operation whose end was followed; with `replayed` to one
- * of which it is known what it won: of calls in a ring the first cannot wait for the last. NULL: none in the stretch. */
+/* Goes back over late arrivals, adding up their lateness, to the operation whose end was followed; with `replayed` to
+ * one of which it is known what it won: of calls in a ring the first cannot wait for the last. NULL: none in the
+ * stretch. */
 static const struct part *go_back(const struct stretch *stretch, const struct part *part, const bool *healed,
 				  bool replayed, uint64_t *late_ns)
 {

@@ -9,8 +9,8 @@
 #include "analysis/known/instances.h"
 #include "analysis/known/job.h"
 
-/* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank). Returns by
- * how many ns the last instance starts earlier. */
+/* Replays the finished instances from first_step on without the lateness of the ranks marked in `healed` (by rank).
+ * Returns by how many ns the last instance starts earlier. */
 uint64_t lost_time_replay(const struct instances *instances, uint64_t first_step, const bool *healed);
 
 #endif

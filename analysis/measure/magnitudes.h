@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest finite magnitudes of each communicator, step by step, for those who look: into the table of analysis/known/cells.h.
- * What follows from them is for analysis/values/drift.h to say. */
+/* The largest finite magnitudes of each communicator, step by step, for those who look: into the table of
+ * analysis/known/cells.h. What follows from them is for analysis/values/drift.h to say. */
 #ifndef ANALYSIS_MEASURE_MAGNITUDES_H
 #define ANALYSIS_MEASURE_MAGNITUDES_H
 

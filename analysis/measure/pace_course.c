@@ -172,7 +172,8 @@ static size_t after_steps(const struct series *series, size_t begin, size_t end,
 	return i < end ? i : end;
 }
 
-/* What the median of so many steps ever changed by, up or down, from one such time to the next, or to the one behind that. */
+/* What the median of so many steps ever changed by, up or down, from one such time to the next, or to the one behind
+ * that. */
 static double unrest(struct series *series, size_t begin, size_t end, double steps, uint32_t *windows)
 {
 	double medians[2] = { 0 }, most = 0;
@@ -204,8 +205,8 @@ static bool find_quarters(const struct series *series, size_t begin, size_t end,
 	return true;
 }
 
-/* In each quarter more than in the one before, and in the later half not much less so than in all: what slows down is not
- * told to go on. */
+/* In each quarter more than in the one before, and in the later half not much less so than in all: what slows down is
+ * not told to go on. */
 static bool goes_on(struct series *series, const double *values, size_t begin, size_t end, double slope)
 {
 	size_t quarters[QUARTERS + 1];
@@ -269,8 +270,8 @@ static bool is_large(const struct change *change)
 	return change->rise >= PACE_COURSE_MS && change->rise >= PACE_COURSE_SHARE * change->before_ms;
 }
 
-/* By how much the rank that is late most is later than before, of what steps take longer; where they grow from the first one
- * on, than at first. */
+/* By how much the rank that is late most is later than before, of what steps take longer; where they grow from the
+ * first one on, than at first. */
 static double late_share(struct series *series, const struct change *change)
 {
 	size_t begin = change->begin, end = series->count;
@@ -283,7 +284,8 @@ static double late_share(struct series *series, const struct change *change)
 	return fmin(fmax(late_ms / change->rise, 0), 1);
 }
 
-/* From the first step on, or nearly. Steps of sequences that become longer grow so, too, and nobody comes late there. */
+/* From the first step on, or nearly. Steps of sequences that become longer grow so, too, and nobody comes late
+ * there. */
 static bool grows_from_the_start(struct series *series, const struct change *change)
 {
 	size_t begin = change->begin, end = series->count;
@@ -443,8 +445,8 @@ void pace_course_tell(const struct analysis *analysis, struct analysis_pace *tol
 		*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
 }
 
-/* Found out anew when some share of the steps has been added: a finding is looked at once a second, and of many steps that would
- * cost more than it tells. */
+/* Found out anew when some share of the steps has been added: a finding is looked at once a second, and of many steps
+ * that would cost more than it tells. */
 static bool is_stale(const struct pace_course *course)
 {
 	const struct analysis_pace *told = &course->told;

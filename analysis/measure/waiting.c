@@ -34,7 +34,8 @@ static bool is_behind(const struct instance *instance, uint32_t member)
 	return false;
 }
 
-/* By the host alone where the GPU writes progress for others: then it is not there while one before it is not through. */
+/* By the host alone where the GPU writes progress for others: then it is not there while one before it is not
+ * through. */
 static bool is_ahead_of_gpu(const struct instance *instance, uint32_t member, uint16_t state)
 {
 	const uint16_t by_host = OPERATION_HOST | OPERATION_APART;
@@ -47,7 +48,8 @@ static bool has_arrived(const struct instance *instance, uint32_t member)
 	return state & OPERATION_STARTED && !(state & OPERATION_DONE) && !is_ahead_of_gpu(instance, member, state);
 }
 
-/* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its GPU. */
+/* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its
+ * GPU. */
 static bool is_held_up_by_gpu(const struct member *seen)
 {
 	const struct process *process = seen->process;
@@ -135,7 +137,8 @@ static bool has_ended(const struct instance *instance, uint32_t member)
 	       !instance->communicator->members[member].ended;
 }
 
-/* All others have ended what none can end before all have come: the one that is still in there waits for none of them. */
+/* All others have ended what none can end before all have come: the one that is still in there waits for none of
+ * them. */
 static bool is_left_behind(const struct instance *instance, uint32_t member)
 {
 	if (!instance_keeps_all(instance) || instance->communicator->member_count < 2)
@@ -202,8 +205,8 @@ static int look_at(struct waiting *waiting, const struct instance *instance)
 	return 0;
 }
 
-/* Who waits in the init of another communicator comes nowhere else, and for the sake of others: analysis/hang/inits.h. A launch since then shows that
- * it waits there no more, or not with all of its threads. */
+/* Who waits in the init of another communicator comes nowhere else, and for the sake of others: analysis/hang/inits.h.
+ * A launch since then shows that it waits there no more, or not with all of its threads. */
 static bool waits_in_init(const struct process *process)
 {
 	uint64_t since_ns = process->init.since_ns;

@@ -25,12 +25,13 @@ struct waiting {
 
 /* Fills *waiting; waiting_free() frees it. Returns 0 or -ENOMEM. */
 int waiting_look(struct waiting *waiting, const struct job *job);
-/* Whether the member is inside NCCL with this instance before its launch, and nothing else holds it up. Then it waits for its peers. */
+/* Whether the member is inside NCCL with this instance before its launch, and nothing else holds it up. Then it waits
+ * for its peers. */
 bool waiting_connects(const struct instance *instance, uint32_t member);
 /* Whether the member waits in this instance (alive, arrived or connecting, not done). */
 bool waiting_stands(const struct instance *instance, uint32_t member);
-/* Of a transfer: one of its two ends stands in another transfer of the communicator, too, to which the other end of that one
- * has not come. What was called in one group ends together, so this one waits for that Send or Recv. */
+/* Of a transfer: one of its two ends stands in another transfer of the communicator, too, to which the other end of
+ * that one has not come. What was called in one group ends together, so this one waits for that Send or Recv. */
 bool waiting_is_tied(const struct instance *instance);
 /* Whether the member is needed and missing: not joined, not arrived, or arrived but stopped or dead. */
 bool waiting_misses(const struct instance *instance, uint32_t member);

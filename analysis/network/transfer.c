@@ -35,8 +35,8 @@ static bool spans_hosts(const struct transfer *transfer)
 	return transfer->communicator->hosts > 1;
 }
 
-/* The transfers of an AlltoAll are one kernel on each rank, which ends when all of them are done: what the first member has for itself stands for
- * all of it. */
+/* The transfers of an AlltoAll are one kernel on each rank, which ends when all of them are done: what the first member
+ * has for itself stands for all of it. */
 static bool stands_for_all(const struct instance *instance)
 {
 	return instance->source == instance->target && instance->source == instance->communicator->members[0].comm_rank;
@@ -169,7 +169,8 @@ static uint64_t usual_duration_ns(const struct pace *pace, uint64_t first, uint6
 	return count >= least ? durations[count / 2] : 0;
 }
 
-/* Operations that run beside computation can take longer, and steps as long as before. Where it is not certain what a step is, nobody knows. */
+/* Operations that run beside computation can take longer, and steps as long as before. Where it is not certain what a
+ * step is, nobody knows. */
 static uint64_t longer_steps_ns(const struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace)
 {
 	uint64_t now_ns = usual_duration_ns(pace, transfer->since_step, transfer->judged, 1);
@@ -236,7 +237,8 @@ static void judge_steps(struct transfer *transfer, const struct pace *pace, uint
 	}
 }
 
-/* A rank that is late, or stands still, slows the transfers that it takes part in, too. So do calls that do not meet. */
+/* A rank that is late, or stands still, slows the transfers that it takes part in, too. So do calls that do not
+ * meet. */
 static bool has_other_explanation(const struct analysis *analysis, const struct transfer *transfer, uint64_t now_ns)
 {
 	if (desync_since(analysis, transfer->communicator, now_ns))

@@ -76,7 +76,8 @@ int transfer_add_network(struct transfers *transfers, const struct communicator 
 size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_detail *details, size_t room);
 /* Opens, updates and closes findings. */
 void transfer_tick(struct analysis *analysis, uint64_t now_ns);
-/* A record of it; slowest: of the latest judged step; took_ns: what the operations of that step take. NULL on lack of memory. */
+/* A record of it; slowest: of the latest judged step; took_ns: what the operations of that step take. NULL on lack of
+ * memory. */
 struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, const struct transfer_slowest *slowest,
 			       uint64_t took_ns, uint64_t step_ns);
 /* Of a communicator that has ended; false: a finding about it is open. */

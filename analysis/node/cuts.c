@@ -3,9 +3,9 @@
 
 #include "analysis/measure/lateness.h"
 
-/* How long inside the operation the rank's kernel waited for room on its GPU. Where the host sees several members, that has already moved the
- * arrival of the one that the others waited for (analysis/known/kernel_start.h). Where it sees one, only the judge of the job can compare how long
- * the members were inside. */
+/* How long inside the operation the rank's kernel waited for room on its GPU. Where the host sees several members, that
+ * has already moved the arrival of the one that the others waited for (analysis/known/kernel_start.h). Where it sees
+ * one, only the judge of the job can compare how long the members were inside. */
 static uint64_t room_ns(const struct account_passage *passage, const struct operation *operation)
 {
 	uint64_t waited_ns = (uint64_t)operation->begun_us * 1000;
@@ -25,7 +25,8 @@ static void add_up(struct roster_rank *rank, const struct account_passage *passa
 	rank->device_ns += waited_ns;
 	rank->room_ns += waited_ns;
 	rank->operations++;
-	/* What a rank works longer may be in front of its replays, whose launches are not known: then it is not said to be its device's. */
+	/* What a rank works longer may be in front of its replays, whose launches are not known: then it is not said to
+	 * be its device's. */
 	bool replays = passage->instance->communicator->members[passage->member].process->timed;
 	if (!passage->own_ns || !operation->launch_ns)
 		return;
@@ -63,8 +64,8 @@ static void tell(const struct roster_rank *rank, const struct job *job, const st
 	outbox_add(outbox, &message);
 }
 
-/* Rows are judged as on one host, where waiting for room is inside: of a rank that waits for another one in a second communicator the kernels
- * wait as long. */
+/* Rows are judged as on one host, where waiting for room is inside: of a rank that waits for another one in a second
+ * communicator the kernels wait as long. */
 static void tell_row(const struct roster_rank *rank, const struct job *job, const struct instance *instance, uint32_t member,
 		     const struct row_ends *ends, uint32_t calls, struct outbox *outbox)
 {
@@ -89,9 +90,10 @@ static void tell_row(const struct roster_rank *rank, const struct job *job, cons
 	outbox_add(outbox, &message);
 }
 
-/* From one cut to the next it should be neither too short nor too long. How long it is follows from how fast operations come: the last cut was
- * often made with another shift, close before a multiple of this one or while operations came quicker. Where none came for too long, the shift
- * is too large in any case, also where only some of the operations are seen. */
+/* From one cut to the next it should be neither too short nor too long. How long it is follows from how fast operations
+ * come: the last cut was often made with another shift, close before a multiple of this one or while operations came
+ * quicker. Where none came for too long, the shift is too large in any case, also where only some of the operations are
+ * seen. */
 static void fit(struct lane *lane, uint64_t done_ns, bool cut)
 {
 	uint64_t lasted_ns = done_ns > lane->looked_ns ? done_ns - lane->looked_ns : 0;
@@ -115,8 +117,9 @@ static int magnitude(uint64_t number)
 	return number ? 64 - __builtin_clzll(number) : 0;
 }
 
-/* Is this function the one whose operations make cuts? It is the one that was called most so far, which is the same on all hosts, whenever
- * they began to look; of such that were called about as often it is the one with the least number. */
+/* Is this function the one whose operations make cuts? It is the one that was called most so far, which is the same
+ * on all hosts, whenever they began to look; of such that were called about as often it is the one with the least
+ * number. */
 static bool is_cutting(struct lane *lane, uint8_t function, uint64_t number, uint64_t done_ns)
 {
 	bool stale = done_ns > lane->seen_ns + CUTS_STALE_NS;

@@ -21,8 +21,8 @@
 
 enum { CUTS_SHIFT_MAX = 40 };
 
-/* Takes an operation that was accounted for: adds its time to the totals, and queues a message where a cut is made after it, or a row
- * ends. */
+/* Takes an operation that was accounted for: adds its time to the totals, and queues a message where a cut is made
+ * after it, or a row ends. */
 void cuts_note(struct roster *roster, const struct job *job, const struct account_passage *passage, struct outbox *outbox);
 
 #endif

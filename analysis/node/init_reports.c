@@ -8,7 +8,8 @@
 #include "analysis/node/standing.h"
 #include "analysis/known/process.h"
 
-/* The launcher's count of restarts that the newest black box shows. A process that has none yet may be of a later start. */
+/* The launcher's count of restarts that the newest black box shows. A process that has none yet may be of a later
+ * start. */
 static int32_t newest_generation(const struct job *job)
 {
 	int32_t newest = 0;
@@ -36,7 +37,8 @@ static void tell_init(const struct job *job, const struct process *process, stru
 	const struct communicator *parent = NULL;
 	const struct member *member = gatherings_parent(process, &parent);
 
-	/* A growing communicator's new ranks do not come under its id: who hears of one without the other would miss them. */
+	/* A growing communicator's new ranks do not come under its id: who hears of one without the other would miss
+	 * them. */
 	if (process->init.call != RW_INIT_CALL_MAKE || !since_ns || now_ns < since_ns + STANDING_AFTER_NS || process->world_rank < 0 || process->world_size < process->init.nranks ||
 	    is_claimed_twice(job, process))
 		return;

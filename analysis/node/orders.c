@@ -33,8 +33,9 @@ static void tell(const struct job *job, const struct communicator *communicator,
 	outbox_add(outbox, &message);
 }
 
-/* From one mark to the next it should be neither too short nor too long. How long it is follows from how fast calls are made, not from how
- * long ago the last mark was: that was taken with another shift, and may have been close before the next multiple of this one. */
+/* From one mark to the next it should be neither too short nor too long. How long it is follows from how fast calls are
+ * made, not from how long ago the last mark was: that was taken with another shift, and may have been close before the
+ * next multiple of this one. */
 static void fit(struct order_mark *entry, uint64_t calls, uint64_t now_ns)
 {
 	double made = (double)(calls - entry->fitted_calls), each_ns = (double)(now_ns - entry->fitted_ns) / made;

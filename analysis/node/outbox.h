@@ -29,7 +29,8 @@ struct outbox {
 void outbox_begin(struct outbox *outbox, const struct node_identity *identity);
 /* Queues a copy of the message. It is lost, and counted, where the outbox is full or there is no memory. */
 void outbox_add(struct outbox *outbox, const struct rw_message *message);
-/* Sends all waiting messages in as many batches as needed, the last with these flags. Where no message waits, it sends an empty batch. */
+/* Sends all waiting messages in as many batches as needed, the last with these flags. Where no message waits, it sends
+ * an empty batch. */
 void outbox_send(struct outbox *outbox, uint16_t flags, node_half_send *send, void *argument);
 void outbox_free(struct outbox *outbox);
 

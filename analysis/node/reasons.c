@@ -103,7 +103,8 @@ static void find_cause(const struct analysis *analysis, const struct process *pr
 
 static const struct cause nothing = { .share = -1, .fd = -1 };
 
-/* As of a straggler that the host finds itself: a device that is late while its host did all in time is no matter of the threads. */
+/* As of a straggler that the host finds itself: a device that is late while its host did all in time is no matter of
+ * the threads. */
 static void explain_lateness(const struct analysis *analysis, uint32_t rank, uint32_t tid, const struct cause_window *windows,
 			     uint32_t count, bool by_host, struct cause *cause)
 {

@@ -14,8 +14,8 @@
 #include "analysis/node/outbox.h"
 #include "analysis/node/row_ends.h"
 
-/* A message that stays true is sent again, for readers that started late or missed it: this long after the first time, twice as long after
- * the second time … */
+/* A message that stays true is sent again, for readers that started late or missed it: this long after the first time,
+ * twice as long after the second time … */
 #define ROSTER_FIRST_NS 2000000000u
 #define ROSTER_AGAIN_NS 30000000000u /* … and after at most this long */
 
@@ -104,20 +104,22 @@ struct roster {
 
 /* Whether members on other hosts take part, or may take part. */
 bool roster_spans(const struct communicator *communicator);
-/* Whether its memberships are sent. They are for one host, too, if it carries Send or Recv: stages of a pipeline do different work. */
+/* Whether its memberships are sent. They are for one host, too, if it carries Send or Recv: stages of a pipeline do
+ * different work. */
 bool roster_is_told(const struct communicator *communicator);
 /* The entry of a rank or a member, made at the first call. The roster owns it. NULL on lack of memory. */
 struct roster_rank *roster_rank(struct roster *roster, const struct job *job, uint32_t rank);
 struct roster_member *roster_member(struct roster *roster, const struct communicator *communicator, uint32_t member);
-/* Fills in type, generation and rank of a message. False: the rank's number is not known, so that nothing can be sent about it. */
+/* Fills in type, generation and rank of a message. False: the rank's number is not known, so that nothing can be sent
+ * about it. */
 bool roster_address(struct rw_message *message, const struct rank *rank, enum rw_message_type type);
 /* What messages say of times and of a process's life. */
 uint32_t roster_ms_since(uint64_t since_ns, uint64_t now_ns);
 uint8_t roster_life(const struct process *process);
 /* Whether a message from the judge of the job is about this rank, in its present start of the job. */
 bool roster_is_addressed(const struct rw_message *message, const struct rank *rank);
-/* Whether a message is to be sent: its hash has changed, or it is time to send it again. If so, notes that it is sent. roster_is_due()
- * hashes `size` bytes. */
+/* Whether a message is to be sent: its hash has changed, or it is time to send it again. If so, notes that it is sent.
+ * roster_is_due() hashes `size` bytes. */
 bool roster_is_due_again(struct said *said, uint64_t hash, uint64_t now_ns);
 bool roster_is_due(struct said *said, const void *bytes, size_t size, uint64_t now_ns);
 /* Queues the RW_MESSAGE_RANK and RW_MESSAGE_MEMBER messages that are due. */

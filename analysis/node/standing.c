@@ -56,15 +56,17 @@ static void set_awaited(struct rw_message_flight *flight, const struct job *job,
 	flight->awaits = job->ranks[awaited].world;
 }
 
-/* Whether it is a transfer between two ranks that the rank's GPU may have reached. Without GPU progress that is not known. */
+/* Whether it is a transfer between two ranks that the rank's GPU may have reached. Without GPU progress that is not
+ * known. */
 static bool may_transfer(const struct instance *instance, uint32_t i)
 {
 	return instance_is_point_to_point(instance) && instance_concerns(instance, i) &&
 	       (waiting_stands(instance, i) || flight_state(instance, i) & (OPERATION_UNKNOWN | OPERATION_HOST));
 }
 
-/* Whether the rank's GPU has reached no transfer between two ranks but this operation, its first unfinished one. A reader concludes from it
- * that the rank has not come to any other transfer, so it is false wherever one may not have been seen. */
+/* Whether the rank's GPU has reached no transfer between two ranks but this operation, its first unfinished one. A
+ * reader concludes from it that the rank has not come to any other transfer, so it is false wherever one may not have
+ * been seen. */
 static bool has_no_other_transfer(const struct instance *instance, uint32_t i)
 {
 	const struct member *member = &instance->communicator->members[i];
@@ -116,8 +118,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 	outbox_add(outbox, &message);
 }
 
-/* The first of each member that is not over. Of communicators of this host alone, too: whoever waits there is missing elsewhere
- * for the sake of another. */
+/* The first of each member that is not over. Of communicators of this host alone, too: whoever waits there is missing
+ * elsewhere for the sake of another. */
 static void tell_flights(const struct job *job, const struct communicator *communicator, struct outbox *outbox, uint64_t now_ns)
 {
 	const struct instance *oldest = communicator->unfinished_first;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports what makes no progress: unfinished operations, ranks that call nothing, and why. docs/messages.md, "When nothing moves". */
+/* Reports what makes no progress: unfinished operations, ranks that call nothing, and why. docs/messages.md, "When
+ * nothing moves". */
 #ifndef ANALYSIS_NODE_STANDING_H
 #define ANALYSIS_NODE_STANDING_H
 
@@ -13,7 +14,8 @@ struct analysis;
 
 /* Queues these messages. Call it once a second. */
 void standing_tick(struct roster *roster, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns);
-/* Whether the process has called nothing for so long that it is reported, and does not wait; and since when it has called nothing. */
+/* Whether the process has called nothing for so long that it is reported, and does not wait; and since when it has
+ * called nothing. */
 bool standing_is_silent(const struct process *process, uint64_t now_ns);
 uint64_t standing_since(const struct process *process);
 /* Like analysis_suspects(), for such processes. */

@@ -16,12 +16,12 @@ enum {
 	ALIKE_EXCHANGES = 2, /* one of so many AlltoAll may have had nothing for the rank itself, and other Sends are as few */
 };
 
-/* Do its members send to each other by AlltoAll only? Each of them then has a part for itself, too; a stage of a pipeline has nothing to send to
- * itself. */
+/* Do its members send to each other by AlltoAll only? Each of them then has a part for itself, too; a stage of a
+ * pipeline has nothing to send to itself. */
 bool alike_exchange(const struct communicator *communicator);
-/* Fills groups, one number for each of the job->rank_count ranks; ranks with equal numbers are alike. exchanges: ranks that make AlltoAll are, too,
- * as where the work of each is compared with its own past: by itself it may differ for good, as one rank's experts have more to do than
- * another's. Returns 0 or -ENOMEM. */
+/* Fills groups, one number for each of the job->rank_count ranks; ranks with equal numbers are alike. exchanges: ranks
+ * that make AlltoAll are, too, as where the work of each is compared with its own past: by itself it may differ for
+ * good, as one rank's experts have more to do than another's. Returns 0 or -ENOMEM. */
 int alike_find(const struct job *job, bool exchanges, uint32_t *groups);
 
 #endif

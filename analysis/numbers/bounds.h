@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the analysis of one host keeps at most, with the constants that the code uses: the table of docs/analysis.md is made of
- * this one, and a test compares them. */
+/* What the analysis of one host keeps at most, with the constants that the code uses: the table of docs/analysis.md is
+ * made of this one, and a test compares them. */
 #ifndef ANALYSIS_NUMBERS_BOUNDS_H
 #define ANALYSIS_NUMBERS_BOUNDS_H
 

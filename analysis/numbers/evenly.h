@@ -33,17 +33,20 @@ static inline bool evenly_is_late(const struct evenly *rank)
 {
 	return evenly_least(rank) >= EVENLY_SHARE;
 }
-/* Either way: late where it works longer and is inside operations less, early where it works less and is inside longer. */
+/* Either way: late where it works longer and is inside operations less, early where it works less and is inside
+ * longer. */
 static inline double evenly_smaller(double own, double inside)
 {
 	if (own > 0 && inside > 0)
 		return fmin(own, inside);
 	return own < 0 && inside < 0 ? fmax(own, inside) : 0;
 }
-/* Whether the rank is late by EVENLY_BEYOND times as much, in each part, as the other one ever differed from what is usual, either way. */
+/* Whether the rank is late by EVENLY_BEYOND times as much, in each part, as the other one ever differed from what is
+ * usual, either way. */
 bool evenly_is_far_from(const struct evenly *rank, const struct evenly *other);
-/* The same of all parts together, by shares that are negative where a rank was early: noise that lasts for less than a part is smaller on
- * average over all of them, and what ranks differ by for good is not. It must have been late alike in all parts. */
+/* The same of all parts together, by shares that are negative where a rank was early: noise that lasts for less than a
+ * part is smaller on average over all of them, and what ranks differ by for good is not. It must have been late alike
+ * in all parts. */
 bool evenly_is_alike(const struct evenly *rank);
 bool evenly_is_far_on_average(const struct evenly *rank, const struct evenly *other);
 

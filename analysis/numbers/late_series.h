@@ -48,7 +48,8 @@ struct late_series {
 
 /* Room for so many ranks: those that are new have no past. false: there is no memory, and nothing has changed. */
 bool late_series_has(struct late_series *series, uint32_t count);
-/* Ranks of one place, as a host, may all be late by one fault: who is late together with another of its place is not measured by that. */
+/* Ranks of one place, as a host, may all be late by one fault: who is late together with another of its place is not
+ * measured by that. */
 void late_series_place(struct late_series *series, uint32_t index, uint32_t place);
 /* The next row begins: nothing is known of any rank in it. */
 void late_series_begin(struct late_series *series);

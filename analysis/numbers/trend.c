@@ -18,7 +18,8 @@ double trend_score(const double *values, size_t count)
 	return sum / sqrt(n * (n - 1) * (2 * n + 5) / 18);
 }
 
-/* Hoare's selection (1961): what is below goes to the left, what is above to the right, until they meet at the middle. */
+/* Hoare's selection (1961): what is below goes to the left, what is above to the right, until they meet at the
+ * middle. */
 double trend_median(double *values, size_t count)
 {
 	size_t from = 0, until = count ? count - 1 : 0, at = count / 2;

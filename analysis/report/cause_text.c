@@ -14,8 +14,8 @@ void cause_text_end(char *text, size_t room, const struct process *process)
 		snprintf(text, room, "its thread has ended, the process lives on");
 		return;
 	}
-	/* Without a status nobody saw the end: a box alone cannot tell a death from a stop that a later death made final, nor
-	 * from an end or another program that exit() knows nothing of. */
+	/* Without a status nobody saw the end: a box alone cannot tell a death from a stop that a later death made
+	 * final, nor from an end or another program that exit() knows nothing of. */
 	if (status < 0)
 		snprintf(text, room, process->life == ANALYSIS_EXITED ? "exited" : "fell silent (killed, crashed, stopped, or left by _exit or exec)");
 	else if (WIFSIGNALED(status))
@@ -24,7 +24,8 @@ void cause_text_end(char *text, size_t room, const struct process *process)
 		snprintf(text, room, "exited with status %d", WEXITSTATUS(status));
 }
 
-/* Those who pass a lock on compute between two turns: how many they are, and how much of a processor that takes from the one that waits. */
+/* Those who pass a lock on compute between two turns: how many they are, and how much of a processor that takes from
+ * the one that waits. */
 static void convoy_text(char *text, size_t room, const struct cause *cause)
 {
 	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);

@@ -24,8 +24,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 }
 
 /* Nothing that depends on who looks, since when, how deep, or in which order: another collector reaches the same id. So
- * the cause is not in it: it may be found later, or by one level and not by another. A desync is of one communicator: the same ranks
- * can have parted from the others on several at once, and these are as many findings. */
+ * the cause is not in it: it may be found later, or by one level and not by another. A desync is of one communicator:
+ * the same ranks can have parted from the others on several at once, and these are as many findings. */
 static void write_id(struct rw_finding *finding)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -76,9 +76,9 @@ static void emit(struct findings *findings, struct record *record, enum rw_findi
 	findings->emit(findings->argument, &record->finding);
 }
 
-/* Where all are open, the oldest of those that matter least makes room for one that matters more, and is closed: who reads findings would
- * take it for open for ever. One that does not is not told: else each of more findings than there is room for would be opened again and again, as
- * the next one takes its place. */
+/* Where all are open, the oldest of those that matter least makes room for one that matters more, and is closed: who
+ * reads findings would take it for open for ever. One that does not is not told: else each of more findings than there
+ * is room for would be opened again and again, as the next one takes its place. */
 static bool make_room(struct findings *findings, enum rw_severity severity, uint64_t now_ns)
 {
 	uint32_t least = 0;
@@ -159,8 +159,8 @@ static bool is_news(const struct rw_finding *before, const struct rw_finding *af
 	       (is_told_in_words(after) && strcmp(before->text, after->text));
 }
 
-/* A class that was reported stays unless the new one is known and at least as well seen, or the ranks of the host turn out to have
- * different ones. */
+/* A class that was reported stays unless the new one is known and at least as well seen, or the ranks of the host turn
+ * out to have different ones. */
 static bool is_worse_seen(const struct rw_finding *before, const struct record *record)
 {
 	const struct rw_finding *after = &record->finding;
@@ -212,7 +212,8 @@ void findings_tell(struct findings *findings, struct record *record, uint64_t no
 	write_id(&record->finding);
 	int known = find_id(findings, record->finding.id);
 	const struct rw_finding *before = known >= 0 ? &findings->records[known]->finding : NULL;
-	/* For who reads it, what has the same id is the same finding: it goes on, also where it is about something else now. */
+	/* For who reads it, what has the same id is the same finding: it goes on, also where it is about something else
+	 * now. */
 	bool goes_on = before && findings->records[known]->open;
 	bool counted = goes_on && before->severity > RW_NOTICE;
 	if (before)

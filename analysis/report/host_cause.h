@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the ranks of a host are late: the cause that those of them have of whom one was seen, or that their causes differ. What a GPU does
- * explains its own rank only: it is the host's cause where it is that of most of its ranks, and else of none. */
+/* Why the ranks of a host are late: the cause that those of them have of whom one was seen, or that their causes
+ * differ. What a GPU does explains its own rank only: it is the host's cause where it is that of most of its ranks, and
+ * else of none. */
 #ifndef ANALYSIS_REPORT_HOST_CAUSE_H
 #define ANALYSIS_REPORT_HOST_CAUSE_H
 
@@ -33,7 +34,8 @@ struct host_cause {
 	} classes[RW_CAUSE_COUNT];
 };
 
-/* The class that stands for all that tell one story: that a thread runs while it has a CPU and waits for one else is one. */
+/* The class that stands for all that tell one story: that a thread runs while it has a CPU and waits for one else is
+ * one. */
 enum rw_cause_class host_cause_story(enum rw_cause_class class_);
 /* Is it something of the rank's own GPU? */
 bool host_cause_is_of_gpu(enum rw_cause_class class_);
@@ -46,7 +48,8 @@ static inline bool host_cause_is_of_few(uint32_t by_gpu, uint32_t ranks)
 void host_cause_add(struct host_cause *host, const struct job *job, uint32_t rank, const struct cause *cause);
 /* To be called once, after the last rank: what the causes together say. */
 void host_cause_end(struct host_cause *host);
-/* Writes the cause into the record of the finding, with what it leaves open. A host of one rank has the cause of that rank. */
+/* Writes the cause into the record of the finding, with what it leaves open. A host of one rank has the cause of that
+ * rank. */
 void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host);
 
 #endif

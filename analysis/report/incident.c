@@ -151,8 +151,8 @@ static const struct rule {
 	{ KIND(RW_KIND_GPU), KIND(RW_KIND_STRAGGLER) | KINDS_OF_STANDING | KINDS_OF_VALUES, blames_gpu },
 };
 
-/* Both of the same life of the rank, and the first one did not begin after the other. A GPU's fault may be seen a moment
- * later than what it does. */
+/* Both of the same life of the rank, and the first one did not begin after the other. A GPU's fault may be seen a
+ * moment later than what it does. */
 static bool may_follow(const struct job *job, const struct rw_finding *before, const struct rw_finding *after)
 {
 	const struct process *process = after->rank_count ? process_of(job, after->ranks[0]) : NULL;

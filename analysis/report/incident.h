@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings that follow from each other are one incident, with what became of it: docs/findings.md, "Incidents". Nothing is
- * kept: who belongs to whom is worked out anew from the findings whenever one is told. */
+/* Findings that follow from each other are one incident, with what became of it: docs/findings.md, "Incidents". Nothing
+ * is kept: who belongs to whom is worked out anew from the findings whenever one is told. */
 #ifndef ANALYSIS_REPORT_INCIDENT_H
 #define ANALYSIS_REPORT_INCIDENT_H
 
@@ -13,8 +13,8 @@
 
 /* The finding that the record's incident began with: the record itself where it is alone. */
 struct record *incident_root(const struct findings *findings, struct record *record);
-/* Writes the record's finding.incident as it is now, and a hash of what is in the chain. What it points to stays as long as
- * no other finding is told. */
+/* Writes the record's finding.incident as it is now, and a hash of what is in the chain. What it points to stays as
+ * long as no other finding is told. */
 void incident_write(const struct findings *findings, struct record *record);
 
 #endif

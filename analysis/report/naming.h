@@ -14,8 +14,8 @@ const char *naming_ranks(char *text, size_t room, const int32_t *ranks, size_t c
 const char *naming_group_number(const char *name);
 /* Whether a reader knows it by this name: it is neither empty, nor a number, nor a hash of ranks, as PyTorch gives. */
 bool naming_is_telling(const char *name);
-/* NCCL's name where that is telling; else the dimension of RANKWATCH_MESH with its size and stride, "~fsdp"; else its ranks; behind these two
- * PyTorch's number, "ranks 0-3 (group 12)". Returns `text`. */
+/* NCCL's name where that is telling; else the dimension of RANKWATCH_MESH with its size and stride, "~fsdp"; else its
+ * ranks; behind these two PyTorch's number, "ranks 0-3 (group 12)". Returns `text`. */
 const char *naming_communicator(char *text, size_t room, const struct job *job,
 				const struct communicator *communicator);
 const char *naming_function(uint8_t function);

@@ -69,8 +69,8 @@ struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32
 void record_free(struct record *record);
 /* Sets the waiting ranks: world ranks, ascending, which are copied. Returns 0 or -ENOMEM. */
 int record_set_waiting_worlds(struct record *record, const int32_t *world_ranks, uint32_t count);
-/* Sets late.waiting and victims to these ranks (indices into job->ranks): the communicator's seen ranks without those of the
- * finding. Returns 0 or -ENOMEM. */
+/* Sets late.waiting and victims to these ranks (indices into job->ranks): the communicator's seen ranks without those
+ * of the finding. Returns 0 or -ENOMEM. */
 int record_set_waiting(struct record *record, const struct job *job, const uint32_t *ranks, uint32_t count);
 void record_set_operation(struct record *record, const struct job *job, const struct instance *instance,
 			  enum rw_phase phase);
@@ -81,8 +81,8 @@ void record_set_watchdog(struct record *record, const struct process *process, b
 			 uint64_t waited_ns);
 /* Sets cause and advice as given texts that are not made from a thread's evidence. */
 void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice);
-/* Adds a piece of evidence. ms < 0: no duration. `what` is copied, `source` must be static. Pieces beyond RECORD_EVIDENCE are
- * left out. */
+/* Adds a piece of evidence. ms < 0: no duration. `what` is copied, `source` must be static. Pieces beyond
+ * RECORD_EVIDENCE are left out. */
 void record_add_evidence(struct record *record, const char *source, double ms, const char *what);
 /* Sets what was scanned of this member's operation. */
 void record_set_values(struct record *record, const struct instance *instance, uint32_t member, enum value_side side,

@@ -8,7 +8,8 @@
 
 #define VALUE_TEXT_CLEAN_INPUTS "the inputs of all ranks that are seen here were clean"
 
-/* World ranks that were seen to bring bad values: into the operation that the record shows, or into another one that did not come after it. */
+/* World ranks that were seen to bring bad values: into the operation that the record shows, or into another one that
+ * did not come after it. */
 struct value_bringers {
 	const int32_t *here, *elsewhere;
 	size_t here_count, elsewhere_count;
@@ -18,10 +19,11 @@ struct value_bringers {
 void value_text_born(struct record *record, const struct value_bringers *bringers);
 /* "the sum of finite values overflows in ReduceScatter #31 on ~fsdp in step 7: 3 Inf" */
 void value_text_overflow(struct record *record);
-/* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it"; unseen: or one that is not seen */
+/* "ranks 0-7: 3 NaN in the result of AllReduce #31 on ~fsdp in step 7; one of these ranks made it"; unseen: or one that
+ * is not seen */
 void value_text_unknown(struct record *record, bool from_result, bool unseen);
-/* "3 NaN in the result of AllReduce #31 on ~fsdp in step 7; the inputs of all ranks that are seen here were clean": nobody is named. One of
- * them may still have made it, if it went to a rank that is not seen and came back. */
+/* "3 NaN in the result of AllReduce #31 on ~fsdp in step 7; the inputs of all ranks that are seen here were clean":
+ * nobody is named. One of them may still have made it, if it went to a rank that is not seen and came back. */
 void value_text_unseen(struct record *record);
 /* Behind one of these: what came of it, and that nothing is to be done. */
 void value_text_harmless(struct record *record);

@@ -5,8 +5,8 @@
 
 enum {
 	OMITTED_MAX = 256,
-	/* So many times what was left out must be explained. An evaluation is a step without its backward pass; where steps
-	 * have ends it lacks these, too. */
+	/* So many times what was left out must be explained. An evaluation is a step without its backward pass; where
+	 * steps have ends it lacks these, too. */
 	EXPLAINED_MIN = 2,
 	EXPLAINED_ENDLESS_MIN = 8,
 	EXPLAINED_PER_EXTRA = 4,

@@ -41,8 +41,8 @@ struct period_tail {
 	bool known[2], by_first[2];   /* by thread: who enqueued the last that is not a transfer of this thread */
 };
 
-/* Nearly the same, as operations come: is this the first of the numbers that end a step? By its own thread, where others of
- * these numbers are another's. */
+/* Nearly the same, as operations come: is this the first of the numbers that end a step? By its own thread, where
+ * others of these numbers are another's. */
 bool period_ends(struct period_tail *tail, uint32_t signature);
 
 #endif

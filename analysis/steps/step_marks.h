@@ -32,13 +32,15 @@ struct step_marks {
 	struct step_mark *kept; /* STEP_MARKS_MAX; mark i at i % STEP_MARKS_MAX; NULL none */
 	uint64_t count;         /* marks that came */
 	uint64_t first_step;
-	/* From this step on each has a number that is `stride` above that of the one before; 0: no second one is known. */
+	/* From this step on each has a number that is `stride` above that of the one before; 0: no second one is
+	 * known. */
 	uint64_t run_step, run_number, stride;
 	uint32_t advances, backs;
 	bool by_tag, refused; /* who numbers them; they went back too often, or the tags were taken back: they are no steps */
 	bool irregular;       /* some number was not one more than the one before */
 	uint32_t operations, most; /* in the current step, and in the longest that is over */
-	/* Signatures of a step that came twice, where in it the current step is, and those of the current one so far. */
+	/* Signatures of a step that came twice, where in it the current step is, and those of the current one so
+	 * far. */
 	uint32_t *pattern, *current;
 	uint32_t length, at, current_count, current_room;
 	uint32_t ended[STEP_MARKS_ALIKE], ended_count; /* hashes of the last steps */
@@ -49,8 +51,8 @@ struct step_marks {
  * whether the step that has ended brought a new pattern. Without memory the mark is lost. */
 bool step_marks_add(struct step_marks *marks, uint64_t number, uint64_t ticket, bool by_tag, uint64_t next_step);
 bool step_marks_are_trusted(const struct step_marks *marks);
-/* Whether they may come to be trusted: they advance, and nothing speaks against them yet. Steps that are numbered otherwise meanwhile would
- * have two numbers. */
+/* Whether they may come to be trusted: they advance, and nothing speaks against them yet. Steps that are numbered
+ * otherwise meanwhile would have two numbers. */
 bool step_marks_are_promising(const struct step_marks *marks);
 /* The current step; there is a mark. */
 const struct step_mark *step_marks_newest(const struct step_marks *marks);

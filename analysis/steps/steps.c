@@ -69,8 +69,9 @@ static void place_history(struct steps *steps, const struct period *period)
 		steps->history_base += ends - before;
 }
 
-/* A new pattern's steps follow those that were counted by the old one, as far as those were steps. What only repeated may have been steps as
- * well as parameters that were sent layer by layer before the first one: then the count begins with the new pattern. */
+/* A new pattern's steps follow those that were counted by the old one, as far as those were steps. What only repeated
+ * may have been steps as well as parameters that were sent layer by layer before the first one: then the count begins
+ * with the new pattern. */
 static void continue_count(struct steps *steps, uint32_t start)
 {
 	if (!steps->pattern)
@@ -279,8 +280,8 @@ static void check_count(struct steps *steps, const struct omission_call *call)
 	steps->uneven = 0;
 }
 
-/* Its place; the verdict says whether it shows that a step has gone by that lacked operations. Where that may be so, and
- * explains more of the newest operations, they have no place until it is known. */
+/* Its place; the verdict says whether it shows that a step has gone by that lacked operations. Where that may be so,
+ * and explains more of the newest operations, they have no place until it is known. */
 static enum omission_verdict find_place(struct steps *steps, uint32_t signature, struct steps_place *place)
 {
 	struct omission_call call = { .signature = signature, .position = steps->position, .fitting = steps->fitting };

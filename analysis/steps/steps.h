@@ -74,12 +74,13 @@ struct steps_place {
  * steps_entry_place() says the places of the operations in `history` anew, until the next call. */
 bool steps_add(struct steps *steps, uint32_t signature, uint64_t ticket, struct steps_place *place);
 struct steps_place steps_entry_place(const struct steps *steps, uint32_t entry);
-/* The number of a step of the current version as it may be told: -1 when it may be layers or passes that are counted, or
- * some were not. */
+/* The number of a step of the current version as it may be told: -1 when it may be layers or passes that are counted,
+ * or some were not. */
 int64_t steps_told(const struct steps *steps, uint64_t step);
 /* A step mark of the box: the program's step `number` begins behind this ticket. */
 void steps_mark(struct steps *steps, uint64_t number, uint64_t ticket, bool by_tag);
-/* The program's number of the step that the operation with this ticket is in; -1: it does not number its steps, or not then. */
+/* The program's number of the step that the operation with this ticket is in; -1: it does not number its steps, or not
+ * then. */
 int64_t steps_marked_number(const struct steps *steps, uint64_t ticket);
 void steps_free(struct steps *steps);
 

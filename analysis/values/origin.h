@@ -16,8 +16,8 @@
 #define ORIGIN_SETTLE_NS 500000000u    /* from the first news to the search */
 #define ORIGIN_LOOK_NS   4000000000u   /* what came of it is looked up so often at least */
 #define ORIGIN_CLEAN_NS  10000000000u  /* without bad values, then the story is over */
-/* Clean scans of a rank on a communicator, more than a step has before its first padded buffer: from then on a NaN is news
- * without a known place, too, unless it came before, usual_came_early(). */
+/* Clean scans of a rank on a communicator, more than a step has before its first padded buffer: from then on a NaN is
+ * news without a known place, too, unless it came before, usual_came_early(). */
 #define ORIGIN_CLEAN_SCANS 4096u
 
 struct origin {

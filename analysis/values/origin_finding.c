@@ -205,8 +205,8 @@ static void add_history(struct record *record, const struct analysis *analysis, 
 	record_add_evidence(record, "scan", -1, what);
 }
 
-/* Who begins at the operation that is told of, and who elsewhere: none of them came after another one, so that all are named, but nobody
- * brings anything into a call of others. Returns what the caller frees; NULL: no memory. */
+/* Who begins at the operation that is told of, and who elsewhere: none of them came after another one, so that all are
+ * named, but nobody brings anything into a call of others. Returns what the caller frees; NULL: no memory. */
 static int32_t *find_bringers(const struct analysis *analysis, const struct origin_story *story, struct value_bringers *bringers)
 {
 	int32_t *here = calloc(2 * (size_t)story->ranks + 1, sizeof(*here)), *elsewhere = here ? here + story->ranks : NULL;

@@ -5,8 +5,8 @@
 
 #include "analysis/model.h"
 
-/* Inputs of the instance: how many are bad, how many are not known to be clean: not scanned, or bad and taken for a habit. Ranks
- * that were not seen count as one. */
+/* Inputs of the instance: how many are bad, how many are not known to be clean: not scanned, or bad and taken for a
+ * habit. Ranks that were not seen count as one. */
 static void count_inputs(const struct analysis *analysis, const struct instance *instance, uint32_t *bad,
 			 uint32_t *unknown)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the account is worth a line: whom the others waited for, why no finding names it, and where nobody can be named. */
+/* What of the account is worth a line: whom the others waited for, why no finding names it, and where nobody can be
+ * named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +115,8 @@ static uint32_t rank_shares(const struct account *account, double all_ns, struct
 	return out;
 }
 
-/* As a finding with this cause would be `likely` at most: it is inferred, or some of its time's evidence is not there any more. */
+/* As a finding with this cause would be `likely` at most: it is inferred, or some of its time's evidence is not there
+ * any more. */
 static bool is_likely(const struct analysis *analysis, const struct process *process, const struct account_rank *rank, uint32_t count,
 		      const struct cause *cause)
 {
@@ -128,7 +130,8 @@ static bool is_likely(const struct analysis *analysis, const struct process *pro
 	return cause->inferred || sampled_sleep || forgotten || losses_in(&analysis->losses, rank->windows, count);
 }
 
-/* The finding about this rank, where there is one, has looked at its lateness while that was new: what is shown beside it says the same. */
+/* The finding about this rank, where there is one, has looked at its lateness while that was new: what is shown beside
+ * it says the same. */
 static bool take_cause(const struct analysis *analysis, uint32_t rank, struct analysis_loss *loss)
 {
 	const struct record *record = findings_latest(&analysis->findings, RW_KIND_STRAGGLER, rank);

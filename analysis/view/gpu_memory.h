@@ -5,8 +5,8 @@
 
 #include "analysis/analysis.h"
 
-/* Chooses, of the GPUs of the job's ranks, the one that is full soonest or has warmed up by most; ANALYSIS_MEMORY_UNKNOWN: there is
- * nothing to be said. */
+/* Chooses, of the GPUs of the job's ranks, the one that is full soonest or has warmed up by most;
+ * ANALYSIS_MEMORY_UNKNOWN: there is nothing to be said. */
 void gpu_memory_tell(const struct analysis *analysis, struct analysis_gpu_memory *told);
 
 #endif

@@ -48,8 +48,8 @@ struct analysis_rank_view {
 	uint64_t seen_ns;
 	const struct analysis_gpu_state *gpu; /* NULL: nothing was read */
 	uint32_t xid;                         /* the latest Xid; 0 none */
-	/* The rank is known from its host's messages (analysis/job/job_view.h). Then wait_ns is all time inside operations, and step,
-	 * transfer_ns, clean_scans and threads are not known. */
+	/* The rank is known from its host's messages (analysis/job/job_view.h). Then wait_ns is all time inside
+	 * operations, and step, transfer_ns, clean_scans and threads are not known. */
 	bool by_messages;
 	uint32_t compared;                    /* number of ranks compared, including itself; 0: lost_ns is not known */
 	const char *why;                      /* what its threads do, in a few words, at seen_ns; "" not known */
@@ -110,12 +110,12 @@ typedef void analysis_thread_visit(void *argument, const struct analysis_thread_
 void analysis_visit_threads(const struct analysis *analysis, int32_t rank, uint32_t most, analysis_thread_visit *visit,
 			    void *argument);
 
-/* Visits the periods of 10 ms and more in which threads of a rank's process were seen not to run: the newest six of each
- * thread, newest first. A period that still lasts ends when it was last seen. */
+/* Visits the periods of 10 ms and more in which threads of a rank's process were seen not to run: the newest six of
+ * each thread, newest first. A period that still lasts ends when it was last seen. */
 void analysis_visit_blocked(const struct analysis *analysis, int32_t rank, analysis_thread_visit *visit, void *argument);
 
-/* From now on the analysis keeps how each rank spends its time, step by step, in at most CELLS_LIMIT bytes. A replay keeps it
- * from the start. */
+/* From now on the analysis keeps how each rank spends its time, step by step, in at most CELLS_LIMIT bytes. A replay
+ * keeps it from the start. */
 void analysis_keep_cells(struct analysis *analysis);
 /* The cells, by rank in the order of analysis_visit_ranks(). Empty where nothing is kept. */
 const struct cells *analysis_cells(const struct analysis *analysis);

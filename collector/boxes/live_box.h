@@ -42,12 +42,13 @@ struct live_box {
 };
 
 /* Takes hold of the box's writer, `pid` by its lock, while the lock says that it still is. 0; -ESRCH: it cannot be
- * seen; -EMFILE, -ENFILE or -ENOMEM: not now; -EPERM, with a sentence in `why`: that process is not the box's owner's to point at. */
+ * seen; -EMFILE, -ENFILE or -ENOMEM: not now; -EPERM, with a sentence in `why`: that process is not the box's owner's
+ * to point at. */
 int live_box_hold_process(struct live_box *box, const struct box_reader *reader, pid_t pid,
 			  char why[WRITER_PROCESS_WHY]);
-/* Exit status of a process that is not our child (wait(2)'s format). Kernels from 6.15 on say it by the pidfd once the process has been
- * reaped; before that, for seconds where a launcher looks seldom, /proc shows its own user one that is not 0. -1: not known, or not
- * yet. */
+/* Exit status of a process that is not our child (wait(2)'s format). Kernels from 6.15 on say it by the pidfd once the
+ * process has been reaped; before that, for seconds where a launcher looks seldom, /proc shows its own user one that is
+ * not 0. -1: not known, or not yet. */
 int live_box_exit_status(const struct live_box *box);
 
 #endif

@@ -35,8 +35,8 @@ struct live_boxes_request {
 	/* As feed_mount, for the mount name space of `pid`. */
 	void (*mount)(void *watcher, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);
 	void *watcher;
-	/* The box of a process that has ended, or of one that lives when live_boxes_save() asks; the reader is lent for the
-	 * call. NULL: boxes are not saved. */
+	/* The box of a process that has ended, or of one that lives when live_boxes_save() asks; the reader is lent for
+	 * the call. NULL: boxes are not saved. */
 	void (*save)(void *argument, const struct box_reader *reader);
 	void *argument;
 };
@@ -58,14 +58,16 @@ void live_boxes_poll(struct live_boxes *boxes, uint64_t now_ns);
 uint64_t live_boxes_passed(const struct live_boxes *boxes);
 /* Is request.left called for each process that is watched, so that none has to be asked whether it has ended? */
 bool live_boxes_report_ends(const struct live_boxes *boxes);
-/* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for it. */
+/* How the process ended, as wait(2), and when, from a source that saw it; live_boxes_poll() then need not wait for
+ * it. */
 void live_boxes_set_exit(struct live_boxes *boxes, analysis_process_id process, int exit_status, uint64_t at_ns);
 
 /* Notes in the box of each process that lives how the memory of its GPU went. */
 void live_boxes_note_gpus(struct live_boxes *boxes);
 /* Likewise what this machine's network ports showed around findings, and now. */
 void live_boxes_note_ports(struct live_boxes *boxes, uint64_t now_ns);
-/* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is left. */
+/* Leases network detail of a communicator from a process that lives; what cannot be had (another user's box) is
+ * left. */
 void live_boxes_lease(struct live_boxes *boxes, analysis_process_id process, uint32_t slot, uint64_t communicator,
 		      uint64_t expires_ns);
 

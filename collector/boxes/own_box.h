@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The few bytes that a collector writes into black boxes, which are its own user's: docs/black-box.md, "Control page". */
+/* The few bytes that a collector writes into black boxes, which are its own user's: docs/black-box.md, "Control
+ * page". */
 #ifndef COLLECTOR_BOXES_OWN_BOX_H
 #define COLLECTOR_BOXES_OWN_BOX_H
 

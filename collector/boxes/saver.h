@@ -20,7 +20,8 @@ void saver_save(struct saver *saver, const struct box_reader *reader);
 void saver_save_evidence(struct saver *saver, const char *directory, const char *name);
 /* Boxes queued and not written yet; 0 for NULL. */
 unsigned saver_pending(const struct saver *saver);
-/* Runs the loop until all is written or the time is over; then says what was saved where, and what was not. Accepts NULL. */
+/* Runs the loop until all is written or the time is over; then says what was saved where, and what was not. Accepts
+ * NULL. */
 void saver_finish(struct saver *saver, uint64_t timeout_ms);
 /* Directory of the job's saved boxes, NULL for NULL. */
 const char *saver_directory(const struct saver *saver);

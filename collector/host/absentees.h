@@ -45,8 +45,8 @@ struct absentees {
 	const char *proc; /* "/proc" */
 	const char *job;
 	const char *node; /* NULL, or this host's name: a process that Slurm calls another node's is none of this host */
-	/* Has the threads of this process looked at, by its number of analysis_absent_process(), until unwatch(); the writer stays
-	 * ours. False: they are already, for the sake of its box. NULL: nobody looks. */
+	/* Has the threads of this process looked at, by its number of analysis_absent_process(), until unwatch(); the
+	 * writer stays ours. False: they are already, for the sake of its box. NULL: nobody looks. */
 	bool (*watch)(void *argument, analysis_process_id process, const struct writer_process *writer);
 	void (*unwatch)(void *argument, analysis_process_id process);
 	void *argument;
@@ -65,8 +65,8 @@ struct absentees {
 void absentees_look(struct absentees *absentees, uint64_t now_ns);
 /* The process has a black box now, and is watched for that one's sake. */
 void absentees_let_go(struct absentees *absentees, pid_t pid);
-/* Lets all go. Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in its read, on a
- * thread that uses the loop; the process can only be left with _exit(2). */
+/* Lets all go. Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in
+ * its read, on a thread that uses the loop; the process can only be left with _exit(2). */
 bool absentees_close(struct absentees *absentees);
 
 #endif

@@ -36,14 +36,15 @@ void host_unwatch(struct host *host, analysis_process_id process);
 /* Is a process of this number watched, by whatever name? */
 bool host_watches(const struct host *host, pid_t pid);
 
-/* Whom others wait for who are not on this host: they are sampled like the analysis's own suspects. Fills at most `room`, returns how
- * many there are. */
+/* Whom others wait for who are not on this host: they are sampled like the analysis's own suspects. Fills at most
+ * `room`, returns how many there are. */
 typedef size_t host_more_suspects(void *argument, struct analysis_suspect *suspects, size_t room);
 void host_suspect_too(struct host *host, host_more_suspects *more, void *argument);
 
 /* Collects what the kernel has recorded and samples the suspects. Call 20 times a second; 10 times while it is calm. */
 void host_poll(struct host *host, uint64_t now_ns);
-/* Does the kernel itself record what each process waits for, not so much that its buffer fills, and is nobody to be sampled? */
+/* Does the kernel itself record what each process waits for, not so much that its buffer fills, and is nobody to be
+ * sampled? */
 bool host_is_calm(struct host *host);
 /* Names the file system and the device behind a device number as `pid` sees them; leaves the arrays when not known. */
 void host_name_mount(struct host *host, pid_t pid, uint64_t device, char file_system[16], char device_name[32]);

@@ -14,7 +14,8 @@ struct inner_threads;
 /* *threads: NULL where the process has the numbers that /proc has. 0, -ESRCH: there is no such process, or -ENOMEM. */
 int inner_threads_open(struct inner_threads **threads, const char *proc_root, pid_t pid);
 void inner_threads_close(struct inner_threads *threads); /* accepts NULL */
-/* By what number the process knows its thread tid; 0: it has no such thread now. Asks /proc once a minute and thread. */
+/* By what number the process knows its thread tid; 0: it has no such thread now. Asks /proc once a minute and
+ * thread. */
 uint32_t inner_threads_number(struct inner_threads *threads, uint32_t tid, uint64_t now_ns);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* CPU time of this thread: on a crowded machine a round is long because others run meanwhile, and costs nobody anything. */
+/* CPU time of this thread: on a crowded machine a round is long because others run meanwhile, and costs nobody
+ * anything. */
 uint64_t own_cpu_ns(void);
 
 #endif

@@ -15,7 +15,8 @@
 
 struct python_source;
 
-/* NULL on lack of memory: all below accept that, and nothing is seen. ancestor: a descriptor for struct ancestor_question, the caller's, or -1. */
+/* NULL on lack of memory: all below accept that, and nothing is seen. ancestor: a descriptor for struct
+ * ancestor_question, the caller's, or -1. */
 struct python_source *python_source_open(uv_loop_t *loop, struct analysis *analysis, int ancestor);
 /* False: a look does not come back, and a thread still uses the loop. */
 bool python_source_close(struct python_source *source);

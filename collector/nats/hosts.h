@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The hosts of a job that are heard over the net: who lives, who has gone silent, who has taken leave. Pure: told the time. */
+/* The hosts of a job that are heard over the net: who lives, who has gone silent, who has taken leave. Pure: told the
+ * time. */
 #ifndef COLLECTOR_NATS_HOSTS_H
 #define COLLECTOR_NATS_HOSTS_H
 
@@ -41,8 +42,8 @@ struct hosts {
 	uint64_t excused_ns; /* until when we could hear nobody; 0: always */
 };
 
-/* A sign of life. host: as the subject has it. 0 with the news and the host (until the next call), or -EPROTO, -ENOMEM, -EMFILE
- * with what is wrong, in words that hold nothing foreign. */
+/* A sign of life. host: as the subject has it. 0 with the news and the host (until the next call), or -EPROTO, -ENOMEM,
+ * -EMFILE with what is wrong, in words that hold nothing foreign. */
 int hosts_hear(struct hosts *hosts, const char *host, const json_t *life, uint64_t now_ns, enum host_news *news,
 	       const struct heard_host **heard, char why[HOSTS_WHY]);
 /* Something else came from the host: so it lives. */

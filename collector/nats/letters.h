@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be published, or has come and was not read yet: a queue that never holds more than it may. What is too much
- * pushes out the oldest: of a node's states the newest counts. Not for several threads at once. */
+/* What is to be published, or has come and was not read yet: a queue that never holds more than it may. What is too
+ * much pushes out the oldest: of a node's states the newest counts. Not for several threads at once. */
 #ifndef COLLECTOR_NATS_LETTERS_H
 #define COLLECTOR_NATS_LETTERS_H
 

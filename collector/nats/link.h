@@ -44,14 +44,14 @@ struct link *link_open(const struct link_request *request);
 void link_send(struct link *link, const char *subject, const void *bytes, size_t length);
 /* The oldest letter that has come, to be freed with free(); NULL: none. */
 struct letter *link_receive(struct link *link);
-/* A sentence that people should read, once each: which server does not answer, and why; that it does again. Not escaped.
- * is_trouble: it is to be said also to those who want no reports. False: none. */
+/* A sentence that people should read, once each: which server does not answer, and why; that it does again. Not
+ * escaped. is_trouble: it is to be said also to those who want no reports. False: none. */
 bool link_news(struct link *link, char line[LINK_LINE], bool *is_trouble);
 void link_see(struct link *link, struct link_state *state);
 /* Asks the server to answer: true when it does within the time. For those who may wait: doctor. */
 bool link_await(struct link *link, unsigned timeout_ms);
-/* Sends what waits, within the time, and frees. False: the thread is stuck, and uses its memory on: leave with _exit(2).
- * Accepts NULL. */
+/* Sends what waits, within the time, and frees. False: the thread is stuck, and uses its memory on: leave with
+ * _exit(2). Accepts NULL. */
 bool link_close(struct link *link, unsigned timeout_ms);
 
 #endif

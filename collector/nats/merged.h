@@ -48,11 +48,11 @@ struct merged {
 	size_t told_count, told_room;
 };
 
-/* host: "" for what is found here and not on a node. 0; -EPROTO, -EMFILE (too many) or -ENOMEM with what is wrong, in words that
- * hold nothing foreign. */
+/* host: "" for what is found here and not on a node. 0; -EPROTO, -EMFILE (too many) or -ENOMEM with what is wrong, in
+ * words that hold nothing foreign. */
 int merged_take(struct merged *merged, const char *host, const json_t *finding, char why[FINDING_HEAD_WHY]);
-/* Tells what is put together of several hosts' parts, at most once a second each: hosts report them one after the other. Call it some ten
- * times a second. */
+/* Tells what is put together of several hosts' parts, at most once a second each: hosts report them one after the
+ * other. Call it some ten times a second. */
 void merged_tick(struct merged *merged, uint64_t now_ns);
 /* This host's finding is not its own any more: another's says the same, and better. id: the host's. */
 void merged_end(struct merged *merged, const char *host, const char *id);

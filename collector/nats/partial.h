@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-/* A new reference: the finding itself, or, where it is a host's part of such a one, a copy with the id that all parts share. NULL on lack of
- * memory. */
+/* A new reference: the finding itself, or, where it is a host's part of such a one, a copy with the id that all parts
+ * share. NULL on lack of memory. */
 json_t *partial_finding(const json_t *finding);
 
 #endif

@@ -12,8 +12,8 @@
 
 enum { PORT_PIECES = 3 /* of all hosts together, as many as one host's finding has */ };
 
-/* hosts: an object, by host what its ports showed. Takes over what the finding of `host` says of ports; a finding without such
- * evidence leaves what was said before. True: something has changed. Without memory nothing changes. */
+/* hosts: an object, by host what its ports showed. Takes over what the finding of `host` says of ports; a finding
+ * without such evidence leaves what was said before. True: something has changed. Without memory nothing changes. */
 bool port_pieces_note(json_t *hosts, const char *host, const json_t *finding);
 
 /* The finding's evidence with the ports of all hosts, each with the name of its host: the weightiest port of each host

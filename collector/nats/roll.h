@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that are to be said in one line, such as those of hosts that were heard in the same second: the first few, and how many. */
+/* Names that are to be said in one line, such as those of hosts that were heard in the same second: the first few, and
+ * how many. */
 #ifndef COLLECTOR_NATS_ROLL_H
 #define COLLECTOR_NATS_ROLL_H
 
@@ -14,7 +15,8 @@ struct roll {
 };
 
 void roll_add(struct roll *roll, const char *name);
-/* The text, or NULL when there is nothing to say; the roll is then empty, and the text valid until the next roll_add(). */
+/* The text, or NULL when there is nothing to say; the roll is then empty, and the text valid until the next
+ * roll_add(). */
 const char *roll_take(struct roll *roll);
 
 #endif

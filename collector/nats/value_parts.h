@@ -35,13 +35,13 @@ struct value_part {
 /* Whether it is about NaN or Inf. */
 bool value_parts_is_value(const json_t *finding);
 enum value_sight value_parts_sight(const json_t *finding);
-/* Whether another host may have seen more, or another part of the same: the host does not know who made the value, and saw neither all
- * ranks nor all that came before. */
+/* Whether another host may have seen more, or another part of the same: the host does not know who made the value, and
+ * saw neither all ranks nor all that came before. */
 bool value_parts_is_part(const json_t *finding);
 /* Writes which operation it is: communicator, function, number, replay. */
 void value_parts_place(char place[VALUE_PARTS_PLACE], const json_t *finding);
-/* Makes one finding of the parts that hosts saw of one value at one place. The first part's keys hold where the others add nothing. parts:
- * at least one. The caller owns the result; NULL on lack of memory. */
+/* Makes one finding of the parts that hosts saw of one value at one place. The first part's keys hold where the others
+ * add nothing. parts: at least one. The caller owns the result; NULL on lack of memory. */
 json_t *value_parts_join(const struct value_part *parts, size_t count);
 
 #endif

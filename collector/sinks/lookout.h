@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells how deep the job's ranks are seen on this host when that is news: to people, to who listens, and to one launcher of the job,
- * which prints it. One owner thread. */
+/* Tells how deep the job's ranks are seen on this host when that is news: to people, to who listens, and to one
+ * launcher of the job, which prints it. One owner thread. */
 #ifndef COLLECTOR_SINKS_LOOKOUT_H
 #define COLLECTOR_SINKS_LOOKOUT_H
 

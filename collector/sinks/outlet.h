@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hands findings to whoever listens: the socket's clients, a file of JSON lines, people at standard output. Keeps what is
- * open for those who come later. */
+/* Hands findings to whoever listens: the socket's clients, a file of JSON lines, people at standard output. Keeps what
+ * is open for those who come later. */
 #ifndef COLLECTOR_SINKS_OUTLET_H
 #define COLLECTOR_SINKS_OUTLET_H
 

@@ -31,9 +31,8 @@ struct socket_subscription {
 	uint64_t changes; /* of the cells, when the last was made */
 };
 
-/* Listens at address->shared, or at address->own when another collector has that one; where both are one path that another has:
- * -EADDRINUSE. 0 or -errno; `why` (160 bytes)
- * names the path. */
+/* Listens at address->shared, or at address->own when another collector has that one; where both are one path that
+ * another has: -EADDRINUSE. 0 or -errno; `why` (160 bytes) names the path. */
 int socket_open(struct socket_sink **sink, uv_loop_t *loop, const struct address *address,
 		const struct socket_events *events, char *why);
 /* Lets nobody else in: who comes from now on finds no collector, and starts one. Who is in stays. */
@@ -53,8 +52,8 @@ void socket_send_all(struct socket_sink *sink, const char *line);
 void socket_send_listeners(struct socket_sink *sink, const char *line);
 /* To the launcher that came first. Returns whether there is one. */
 bool socket_send_launcher(struct socket_sink *sink, const char *line);
-/* Tells launchers whether the text about findings is another's to print, when they have joined and where that has changed: the first
- * one prints it. */
+/* Tells launchers whether the text about findings is another's to print, when they have joined and where that has
+ * changed: the first one prints it. */
 void socket_mute_others(struct socket_sink *sink);
 unsigned socket_clients(const struct socket_sink *sink);
 /* Launchers that have joined and not left, and those that have left and wait for the summary. */

@@ -14,8 +14,9 @@ int box_runs_number(struct boxes *boxes);
 void box_runs_keep_job(struct boxes *boxes, const char *job);
 /* Entries of run `run`: returns how many, the first in *first. */
 size_t box_runs_entries(const struct boxes *boxes, size_t run, size_t *first);
-/* The next older run that is an earlier start of the same job as `run`: of the same name, and restarted fewer times. Runs of that name
- * beyond one that was restarted more often are of another launch. 0 (which is no older run): there is none. */
+/* The next older run that is an earlier start of the same job as `run`: of the same name, and restarted fewer times.
+ * Runs of that name beyond one that was restarted more often are of another launch. 0 (which is no older run): there is
+ * none. */
 size_t box_runs_earlier(const struct boxes *boxes, size_t run);
 
 #endif

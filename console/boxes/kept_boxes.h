@@ -37,8 +37,8 @@ int kept_boxes_trim(uint64_t limit, struct kept_boxes *kept);
  * communicators with them, unless one of them lives or has left a mark that it failed or that something was found. 0 or
  * -ENOMEM. */
 int kept_boxes_remove_run(const char *job, uint64_t began_ns, struct kept_boxes *kept);
-/* Leaves this mark where boxes of the job are: with RUN_MARK_FAILED they are not removed by another launcher of the same job,
- * with RUN_MARK_KEPT by none. */
+/* Leaves this mark where boxes of the job are: with RUN_MARK_FAILED they are not removed by another launcher of the
+ * same job, with RUN_MARK_KEPT by none. */
 void kept_boxes_mark(const char *job, enum run_mark mark);
 
 /* Does the same as kept_boxes_trim() in a process of its own, which says on stderr what it removed; nobody waits for

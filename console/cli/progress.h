@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How far a long work is: one line on a terminal at standard error, which is written over. It appears when the work takes
- * longer than a fifth of a second. One thread; a NULL progress shows nothing. */
+/* How far a long work is: one line on a terminal at standard error, which is written over. It appears when the work
+ * takes longer than a fifth of a second. One thread; a NULL progress shows nothing. */
 #ifndef CONSOLE_CLI_PROGRESS_H
 #define CONSOLE_CLI_PROGRESS_H
 

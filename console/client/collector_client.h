@@ -20,8 +20,8 @@ struct collector_client {
 	void *argument;
 };
 
-/* Where to look: the path that the first collector of a user has may be another job's. ALL_NODES_FIRST: who hears all nodes of a job, else
- * as ANYWHERE; ALL_NODES: such a one alone. The other two never find it. */
+/* Where to look: the path that the first collector of a user has may be another job's. ALL_NODES_FIRST: who hears all
+ * nodes of a job, else as ANYWHERE; ALL_NODES: such a one alone. The other two never find it. */
 enum collector_client_where {
 	COLLECTOR_CLIENT_ANYWHERE,
 	COLLECTOR_CLIENT_OWN_PATH,

@@ -18,8 +18,8 @@ struct collectors {
 	size_t count;
 };
 
-/* Asks all at once, for at most `timeout_ms`. topics: JSON array of what a snapshot is wanted of, as in docs/protocol.md;
- * NULL: none is. 0 or -ENOMEM; free in both cases. */
+/* Asks all at once, for at most `timeout_ms`. topics: JSON array of what a snapshot is wanted of, as in
+ * docs/protocol.md; NULL: none is. 0 or -ENOMEM; free in both cases. */
 int collectors_find(struct collectors *collectors, const char *topics, unsigned timeout_ms);
 /* The same, of those that hear all nodes of a job; they are found by no other of these. */
 int collectors_find_all_nodes(struct collectors *collectors, const char *topics, unsigned timeout_ms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --nats URL, or RANKWATCH_NATS: where findings and messages of this node go, and those of all nodes come from. A child of the
- * command's argp, whose ARGP_KEY_INIT sets child_inputs to a zeroed nats_choice. */
+/* --nats URL, or RANKWATCH_NATS: where findings and messages of this node go, and those of all nodes come from. A child
+ * of the command's argp, whose ARGP_KEY_INIT sets child_inputs to a zeroed nats_choice. */
 #ifndef CONSOLE_CLIENT_NATS_CHOICE_H
 #define CONSOLE_CLIENT_NATS_CHOICE_H
 

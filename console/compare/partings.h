@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where two runs part: the first place of each kind on each communicator of each rank; equal ones of several ranks are one.
- * One thread. */
+/* Where two runs part: the first place of each kind on each communicator of each rank; equal ones of several ranks are
+ * one. One thread. */
 #ifndef CONSOLE_COMPARE_PARTINGS_H
 #define CONSOLE_COMPARE_PARTINGS_H
 

@@ -16,8 +16,8 @@ enum {
 				* Research 30 (1982), pages 556 to 568: more than 10 to 30 gain next to nothing */
 };
 
-/* Replaces the samples, which are in order of time, by the medians of at most RANK_SUM_BATCHES stretches of equal length:
- * noise that lasts from one to the next is in one batch. Returns how many there are. */
+/* Replaces the samples, which are in order of time, by the medians of at most RANK_SUM_BATCHES stretches of equal
+ * length: noise that lasts from one to the next is in one batch. Returns how many there are. */
 size_t rank_sum_batch(double *samples, size_t count);
 /* The median; sorts. count > 0. */
 double rank_sum_median(double *samples, size_t count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations of black boxes as a table of comma-separated values (RFC 4180, lines end in \n): the same names and values as in
- * JSON, one column each, empty where a value was not known; lists are joined by spaces. */
+/* Operations of black boxes as a table of comma-separated values (RFC 4180, lines end in \n): the same names and values
+ * as in JSON, one column each, empty where a value was not known; lists are joined by spaces. */
 #ifndef CONSOLE_DUMP_BOX_CSV_H
 #define CONSOLE_DUMP_BOX_CSV_H
 

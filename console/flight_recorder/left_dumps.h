@@ -14,12 +14,12 @@
 
 #include "console/replay/replay.h"
 
-/* Regular files of the user whose boxes these are, written while the run ran:
- * [{"directory":…, "prefix":…, "ranks":[…]}, …], in the order of ranks. Empty: there are none, or their file system does not
- * answer in time. The caller's; NULL on lack of memory. */
+/* Regular files of the user whose boxes these are, written while the run ran: [{"directory":…, "prefix":…,
+ * "ranks":[…]}, …], in the order of ranks. Empty: there are none, or their file system does not answer in time. The
+ * caller's; NULL on lack of memory. */
 json_t *left_dumps_find(const struct replay *replay);
-/* "PyTorch   Flight Recorder dumps of ranks 0-7, written while it ran: torchfrtrace --prefix comm_lib_trace_rank_ /…/torch", a
- * line each. */
+/* "PyTorch   Flight Recorder dumps of ranks 0-7, written while it ran: torchfrtrace --prefix comm_lib_trace_rank_
+ * /…/torch", a line each. */
 void left_dumps_print(FILE *out, const json_t *dumps);
 
 #endif

@@ -38,7 +38,8 @@ uint64_t run_view_begin(const struct run_view *view, uint64_t first_ns);
 uint64_t run_view_end(const struct run_view *view);
 /* Gathers who is in which communicator, and what they are called. 0 or -ENOMEM. */
 int run_view_gather_groups(struct run_view *view);
-/* What findings call it, escaped, with its ranks where it is not of all; else NCCL's name, or its ranks. Malloc'ed; NULL on lack of memory. */
+/* What findings call it, escaped, with its ranks where it is not of all; else NCCL's name, or its ranks. Malloc'ed;
+ * NULL on lack of memory. */
 char *run_view_group(const struct run_view *view, const struct rw_communicator *communicator);
 /* "0-3,7" of ascending world ranks; malloc'ed, whole however long; NULL on lack of memory. */
 char *run_view_ranks(const int32_t *ranks, size_t count);

@@ -14,7 +14,8 @@ struct scrape_choice {
 	bool communicators; /* also how far each rank is in each of them */
 };
 
-/* malloc'ed text and its length; NULL on lack of memory. Where a collector does not answer it takes a second, of all nodes five. */
+/* malloc'ed text and its length; NULL on lack of memory. Where a collector does not answer it takes a second, of all
+ * nodes five. */
 char *scrape(const struct scrape_choice *choice, enum exposition_format format, size_t *length);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The clocks of a run's hosts: what brings the times of every box to the CLOCK_MONOTONIC of the first box's host. Nothing, for boxes
- * that are on its clock already (console/replay/common_clock.h); for others it is as good as the hosts' CLOCK_REALTIME agree. One
- * thread. */
+/* The clocks of a run's hosts: what brings the times of every box to the CLOCK_MONOTONIC of the first box's host.
+ * Nothing, for boxes that are on its clock already (console/replay/common_clock.h); for others it is as good as the
+ * hosts' CLOCK_REALTIME agree. One thread. */
 #ifndef CONSOLE_REPLAY_HOST_CLOCKS_H
 #define CONSOLE_REPLAY_HOST_CLOCKS_H
 
@@ -10,8 +10,8 @@
 
 #include "console/replay/replay.h"
 
-/* A host's clocks, by its boot: its boxes share them, whatever their own anchors say. The offset is that of the clock which its times are
- * on. */
+/* A host's clocks, by its boot: its boxes share them, whatever their own anchors say. The offset is that of the clock
+ * which its times are on. */
 struct host_clock {
 	char boot_id[sizeof(((struct rw_box_header *)NULL)->boot_id)];
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */

@@ -36,11 +36,12 @@ struct replay {
 	struct replay_process *processes; /* by machine, then by rank */
 	size_t count;
 	struct kernel_xids xids;
-	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad. Only replay.c knows the keys.
-	 * With the causes that were seen live, and behind them what was seen live only (console/replay/seen_live.h). */
+	/* The last revision of each, in the order in which they were opened; of values: of each time they were bad.
+	 * Only replay.c knows the keys. With the causes that were seen live, and behind them what was seen live only
+	 * (console/replay/seen_live.h). */
 	json_t *findings;
-	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures and
-	 * times of day only. */
+	/* On the clock of the first machine, to which the others' times are brought by their wall clocks: for pictures
+	 * and times of day only. */
 	uint64_t last_ns; /* the newest time in any box */
 	int64_t realtime_offset_ns;
 };
@@ -62,17 +63,20 @@ void replay_close(struct replay *replay);
 const struct replay_process *replay_find(const struct replay *replay, int32_t rank);
 /* On whose clock its times are. */
 const struct replay_machine *replay_machine_of(const struct replay *replay, const struct replay_process *process);
-/* Of all machines: sums, but for what each machine knows of the same job (ranks_total, communicators, steps and how long they
- * took), which is the first machine's that knows. communicators: how many different ones. */
+/* Of all machines: sums, but for what each machine knows of the same job (ranks_total, communicators, steps and how
+ * long they took), which is the first machine's that knows. communicators: how many different ones. */
 void replay_summarise(const struct replay *replay, struct analysis_summary *summary);
-/* As analysis_visit_flights(), with the parts of one operation on several machines put together by communicator, function and
- * sequence. Ranks of a machine on which it is not in flight are told as missing where their boxes show that they had not called it. */
+/* As analysis_visit_flights(), with the parts of one operation on several machines put together by communicator,
+ * function and sequence. Ranks of a machine on which it is not in flight are told as missing where their boxes show
+ * that they had not called it. */
 void replay_visit_flights(const struct replay *replay, analysis_flight_visit *visit, void *argument);
-/* One process of each boot among `count` processes from `first` on, in their order; returns how many. firsts: room for `count`. */
+/* One process of each boot among `count` processes from `first` on, in their order; returns how many. firsts: room for
+ * `count`. */
 size_t replay_boots(const struct replay *replay, size_t first, size_t count, const struct replay_process **firsts);
 /* "node-0 (ranks 0-3)", "node-0 and 3 more (ranks 0-31)", escaped. Malloc'ed; NULL on lack of memory. */
 char *replay_machine_name(const struct replay *replay, const struct replay_machine *machine);
-/* World ranks of `count` processes from `first` on, ascending, -1 left out; returns how many. ranks: room for `count`. */
+/* World ranks of `count` processes from `first` on, ascending, -1 left out; returns how many. ranks: room for
+ * `count`. */
 size_t replay_ranks(const struct replay *replay, size_t first, size_t count, int32_t *ranks);
 const struct rw_box_header *replay_header(const struct replay_process *process);
 

@@ -8,7 +8,8 @@
 
 #include "console/replay/replay.h"
 
-/* Two or three lines for each; returns how many there are. Missing ranks have names only where their world rank is sure. */
+/* Two or three lines for each; returns how many there are. Missing ranks have names only where their world rank is
+ * sure. */
 size_t inits_print(FILE *out, const struct replay *replay);
 /* Whether anybody waited there when the job ended. */
 bool inits_any(const struct replay *replay);

@@ -41,11 +41,11 @@ struct ledger {
 	int64_t ranks_total; /* that there were; -1: of some job it is not known */
 };
 
-/* Adds a run: who took part comes from its boxes, who was named from its findings from warning up that single somebody out.
- * 0 or -ENOMEM. */
+/* Adds a run: who took part comes from its boxes, who was named from its findings from warning up that single somebody
+ * out. 0 or -ENOMEM. */
 int ledger_add(struct ledger *ledger, const struct replay *replay);
-/* The same from what is known of a job: `entries` take part (of one sort), those with a bit of faults were named. Public for
- * tests. 0 or -ENOMEM. */
+/* The same from what is known of a job: `entries` take part (of one sort), those with a bit of faults were named.
+ * Public for tests. 0 or -ENOMEM. */
 struct ledger_part {
 	const char *name, *host;
 	unsigned faults; /* bits of enum ledger_fault */

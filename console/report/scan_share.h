@@ -10,8 +10,8 @@
 
 #include "console/boxes/boxes.h"
 
-/* {"state","every","buffers","left_out"}: of `count` boxes, which may still be written to; null where there are none. NULL on
- * lack of memory. */
+/* {"state","every","buffers","left_out"}: of `count` boxes, which may still be written to; null where there are none.
+ * NULL on lack of memory. */
 json_t *scan_share_json(const struct box_entry *entries, size_t count);
 /* One line, the label in as many columns as `label`; that nothing is known for null. */
 void scan_share_print(FILE *out, int label, const json_t *scan);

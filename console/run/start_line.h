@@ -16,8 +16,8 @@ struct start_line {
 	const char *file;     /* they are also written there; NULL none */
 };
 
-/* sight: with the keys of sight_json(). Broken at a space behind START_LINE_COLUMNS, or `width` columns where that is less;
- * 0: not a terminal. Text is escaped. */
+/* sight: with the keys of sight_json(). Broken at a space behind START_LINE_COLUMNS, or `width` columns where that is
+ * less; 0: not a terminal. Text is escaped. */
 void start_line_print(FILE *out, const struct start_line *line, const json_t *sight, int width);
 
 #endif

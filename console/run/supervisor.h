@@ -41,7 +41,8 @@ struct supervisor {
 /* program, job and mask must outlive the supervisor. message: as collector_client_open(). */
 void supervisor_open(struct supervisor *supervisor, const char *program, const char *job, const sigset_t *mask,
 		     void (*message)(void *argument, const json_t *message), void *argument);
-/* Connects if it is not connected and a collector is there, also at the path that another job's had a moment ago. Starts none. */
+/* Connects if it is not connected and a collector is there, also at the path that another job's had a moment ago.
+ * Starts none. */
 void supervisor_seek(struct supervisor *supervisor, uint64_t now_ns);
 /* Connects, starts, joins as is due. Call about ten times a second unless it is settled. */
 void supervisor_tick(struct supervisor *supervisor, uint64_t now_ns);

@@ -153,7 +153,8 @@ static void draw_alike(struct view_drawing *drawing, int row, const struct model
 	canvas_cut(drawing->canvas, row, NAME_AT, drawing->canvas->width - 1, calls < most ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
-/* How many operations the ranks have called: a line for all that have called as many. The last line says how many are left out. */
+/* How many operations the ranks have called: a line for all that have called as many. The last line says how many are
+ * left out. */
 static void draw_members(struct view_drawing *drawing, int row, const struct model_communicator *communicator)
 {
 	size_t count = communicator->member_count;

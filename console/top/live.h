@@ -18,7 +18,8 @@ struct live {
 	int every_ms;
 };
 
-/* job: NULL whichever runs. all_nodes: that which hears all nodes; else a node's, and that one where there is none. 0, or what collector_client_open() says; the live is of use in both cases. */
+/* job: NULL whichever runs. all_nodes: that which hears all nodes; else a node's, and that one where there is none. 0,
+ * or what collector_client_open() says; the live is of use in both cases. */
 int live_open(struct live *live, struct model *model, const char *job, bool all_nodes, int every_ms);
 void live_close(struct live *live);
 /* Reads what has come; -1 where nothing is connected. */

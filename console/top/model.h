@@ -153,7 +153,8 @@ double model_others(const struct model *model, size_t index);
 double model_steps(const struct model_column *column);
 /* Are there ranks of more than one host? */
 bool model_has_hosts(const struct model *model);
-/* How far a rank's buffers are scanned: "on"; "part", some are left out for the sake of cost; "none" has a result; "" not known. */
+/* How far a rank's buffers are scanned: "on"; "part", some are left out for the sake of cost; "none" has a result; ""
+ * not known. */
 const char *model_scan_state(const struct model_scanning *scanning);
 /* Unix time that is looked at. */
 double model_time(const struct model *model, long at);

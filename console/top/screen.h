@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, by ncurses. One at a time; restored by screen_close(), when the process is told to end and when it crashes. */
+/* The terminal, by ncurses. One at a time; restored by screen_close(), when the process is told to end and when it
+ * crashes. */
 #ifndef CONSOLE_TOP_SCREEN_H
 #define CONSOLE_TOP_SCREEN_H
 

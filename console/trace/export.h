@@ -30,17 +30,16 @@ struct export_merges {
 /* What of the run is wanted. */
 struct export_choice {
 	int32_t rank;       /* only this world rank; -1: all */
-	/* A finding's id, a kind (the first of it), or "step N". Only what reaches into the seconds around its begin, of a step also around its
-	 * end; NULL: all */
+	/* A finding's id, a kind (the first of it), or "step N". Only what reaches into the seconds around its begin,
+	 * of a step also around its end; NULL: all */
 	const char *around;
 	uint32_t around_s;
 };
 
 /* Replays the entries of one run (which takes over their readers) and writes them to the sink, whose format and file
- * are set. merges: may be empty; else the format must take raw events.
- * command: its full name, for what is said on stderr.
- * 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used or there is no such
- * rank, finding or step, which has been said. Stops early when the sink's file fails. */
+ * are set. merges: may be empty; else the format must take raw events. command: its full name, for what is said on
+ * stderr. 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used or
+ * there is no such rank, finding or step, which has been said. Stops early when the sink's file fails. */
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
 	       const struct export_choice *choice, const char *command, struct progress *progress, struct export_result *result);
 

@@ -22,8 +22,8 @@ struct kineto_head {
 /* The event is an object, and the callee's while it is called: it may be changed. An error ends the reading. */
 typedef int kineto_visit(void *argument, json_t *event);
 
-/* Reads the file from its begin to its end. 0; what `visit` returned; -errno of the file; -ENOMEM; or -EBADMSG: it is no
- * such trace, and `why` says what is wrong. */
+/* Reads the file from its begin to its end. 0; what `visit` returned; -errno of the file; -ENOMEM; or -EBADMSG: it is
+ * no such trace, and `why` says what is wrong. */
 int kineto_read(const char *path, struct kineto_head *head, kineto_visit *visit, void *argument, char why[KINETO_WHY]);
 
 #endif

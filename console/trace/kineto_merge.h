@@ -19,12 +19,12 @@ struct kineto_merge {
 	uint64_t events;
 };
 
-/* Finds out of which process of the run the trace is: of the rank that it names and the process that its CPU events are of,
- * at a time at which that was recorded. Reads the whole file, so that what is wrong with it is known before anything is written.
- * 0, -errno, or -EBADMSG with `why`. */
+/* Finds out of which process of the run the trace is: of the rank that it names and the process that its CPU events are
+ * of, at a time at which that was recorded. Reads the whole file, so that what is wrong with it is known before
+ * anything is written. 0, -errno, or -EBADMSG with `why`. */
 int kineto_merge_open(struct kineto_merge *merge, const char *path, const struct replay *replay, char why[KINETO_WHY]);
-/* Writes its events to the sink, whose format takes raw ones. Its processes get numbers from *next on, their place behind that
- * of their rank. As above. */
+/* Writes its events to the sink, whose format takes raw ones. Its processes get numbers from *next on, their place
+ * behind that of their rank. As above. */
 int kineto_merge_write(struct kineto_merge *merge, struct trace_sink *sink, const struct replay *replay, const struct host_clocks *clocks,
 		       uint32_t *next, char why[KINETO_WHY]);
 

@@ -48,7 +48,8 @@ struct rank_slices {
 	struct trace_window window; /* by the trace's clock */
 };
 
-/* Of what reaches into the window. 0, -ENOMEM, or the -errno that ended the reading: what came before is there. Free in every case. */
+/* Of what reaches into the window. 0, -ENOMEM, or the -errno that ended the reading: what came before is there. Free in
+ * every case. */
 int rank_slices_read(struct rank_slices *rank, const struct box_reader *reader, uint64_t end_ns, int64_t offset_ns,
 		     const struct trace_window *window);
 void rank_slices_free(struct rank_slices *rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* When each process was in which step, where the analysis knows: from when its first operation of the step reached the GPU (was launched,
- * where there is no GPU progress) to when that of the next one did, on its own clock. One thread. */
+/* When each process was in which step, where the analysis knows: from when its first operation of the step reached the
+ * GPU (was launched, where there is no GPU progress) to when that of the next one did, on its own clock. One thread. */
 #ifndef CONSOLE_TRACE_STEP_SPANS_H
 #define CONSOLE_TRACE_STEP_SPANS_H
 

@@ -15,8 +15,9 @@ struct demo_verdict {
 };
 
 /* lines: findings as JSON lines, every revision; those below `warning` do not count. Right: the last revision of each
- * names the scenario's rank alone (or what is named with it, in its scope), and one has its kind, cause, and origin and first index of values. A healthy scenario is right without any, if a
- * collector watched all ranks to the end; one that is expected to fail (awaits), as long as nobody is named wrongly. */
+ * names the scenario's rank alone (or what is named with it, in its scope), and one has its kind, cause, and origin and
+ * first index of values. A healthy scenario is right without any, if a collector watched all ranks to the end; one that
+ * is expected to fail (awaits), as long as nobody is named wrongly. */
 void demo_judge(struct demo_verdict *verdict, const struct scenario *scenario, FILE *lines, bool saw_all);
 
 #endif

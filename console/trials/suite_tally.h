@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the analysis reported about the jobs of the fault suite that were played, as tables and as JSON: docs/testing.md. One thread. */
+/* What the analysis reported about the jobs of the fault suite that were played, as tables and as JSON:
+ * docs/testing.md. One thread. */
 #ifndef CONSOLE_TRIALS_SUITE_TALLY_H
 #define CONSOLE_TRIALS_SUITE_TALLY_H
 
@@ -28,7 +29,8 @@ int suite_tally_add(struct suite_tally *tally, const struct suite_draw *draw, co
 unsigned suite_tally_count(const struct suite_tally *tally, enum suite_verdict verdict);
 /* What one job is, and what was reported about it. Lines are broken at `width`. */
 void suite_tally_print_job(const struct suite_job *job, FILE *out, int width);
-/* The tables, shares with their 95 % intervals, and each job that was not right with the command that plays it again, which `again` begins. */
+/* The tables, shares with their 95 % intervals, and each job that was not right with the command that plays it again,
+ * which `again` begins. */
 void suite_tally_print(const struct suite_tally *tally, const char *again, FILE *out, int width);
 /* New objects; NULL: no memory. */
 json_t *suite_tally_job_json(const struct suite_job *job, const char *again);

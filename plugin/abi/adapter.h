@@ -12,9 +12,9 @@
 typedef const int adapter_masks[INIT_WISH_COUNT];
 
 /* NCCL keeps one mask for all communicators of the process, and everybody writes into it: ours only adds, last of all,
- * and only when something is recorded; it takes kernel events back where they would harm the job (plugin/init/kernel_events.h).
- * PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the
- * library under the feet of other communicators. log: NULL where NCCL gives none. */
+ * and only when something is recorded; it takes kernel events back where they would harm the job
+ * (plugin/init/kernel_events.h). PROFILER_SUCCESS whatever happens: an error would make NCCL 2.30 drop the library
+ * under the feet of other communicators. log: NULL where NCCL gives none. */
 int adapter_init(const struct communicator_init *communicator, profiler_log *log, adapter_masks masks,
 		 void **context, int *mask);
 
@@ -25,9 +25,9 @@ void *adapter_start_old(void *context, void *descriptor, adapter_start *start);
 /* With a plugin behind ours: both. event: type, descriptor, parent, group and captured are filled. */
 void *adapter_start_both(void *context, struct chain_event *event, adapter_start *start);
 
-/* Events of NCCL's progress threads, the same in all versions; NULL for any other. With PXN they come for a communicator of
- * another process, whose context and parent mean nothing here: only a ProxyOp shows that, its
- * steps are recognised by its handle. */
+/* Events of NCCL's progress threads, the same in all versions; NULL for any other. With PXN they come for a
+ * communicator of another process, whose context and parent mean nothing here: only a ProxyOp shows that, its steps are
+ * recognised by its handle. */
 void *adapter_start_proxy(void *context, void *parent, const void *descriptor);
 
 /* The type in a task that has no call above it: AllGather and Broadcast pose as bytes, and then it is not known. */

@@ -279,7 +279,8 @@ void *chain_start(const struct chain_event *event, const void *context, void *ou
 		communicator = open_pair(context);
 	if (communicator.ours)
 		renew_mask(event->type, context);
-	/* A child of an event that was not passed on is not passed on either: the other plugin had another mask then. */
+	/* A child of an event that was not passed on is not passed on either: the other plugin had another mask
+	 * then. */
 	if (!communicator.passed_on || event->foreign || !parent.passed_on || !wants(event->type))
 		return ours;
 	struct pair made = { .ours = ours, .passed_on = true };

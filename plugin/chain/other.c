@@ -82,7 +82,8 @@ int other_init(const struct other *other, const struct communicator_init *commun
 			communicator->rank, log);
 }
 
-/* The descriptor is on NCCL's stack, valid only for this call: what the other is to find there is put in, and restored afterwards. */
+/* The descriptor is on NCCL's stack, valid only for this call: what the other is to find there is put in, and restored
+ * afterwards. */
 static void *start_same_layout(const struct other *other, void *context, const struct other_event *event)
 {
 	struct profiler_v5_event *descriptor = event->descriptor;

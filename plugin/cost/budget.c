@@ -76,8 +76,8 @@ static bool is_worth(const struct budget *budget, const struct second *second, u
 	return share_ppm(cost_ns, second->wall_ns) >= budget->ppm / WORTH_SHARE;
 }
 
-/* What is turned down. Scans first: with fewer of them each operation is still timed, but what one rank does not follow is compared on no rank.
- * NULL: neither is what the limit is exceeded by. */
+/* What is turned down. Scans first: with fewer of them each operation is still timed, but what one rank does not follow
+ * is compared on no rank. NULL: neither is what the limit is exceeded by. */
 static uint32_t *dearest(struct budget *budget, const struct second *second)
 {
 	if (budget->scan_every < BUDGET_EVERY_MAX && is_worth(budget, second, second->spent.scans))
@@ -87,7 +87,8 @@ static uint32_t *dearest(struct budget *budget, const struct second *second)
 	return budget->small_every < SAMPLING_SMALL_EVERY ? &budget->small_every : &budget->progress_every;
 }
 
-/* Twice as many small operations have progress in the next second, if all that is then spent stays well below the limit. */
+/* Twice as many small operations have progress in the next second, if all that is then spent stays well below the
+ * limit. */
 static void follow_more(struct budget *budget, const struct second *second)
 {
 	if (budget->small_every == 1 || budget->progress_every > 1)

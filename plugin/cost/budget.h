@@ -21,8 +21,8 @@
 
 enum {
 	BUDGET_EVERY_MAX = 1 << 20,
-	/* What GPU progress of one operation may cost, ns: 1 to 2 us of its host and 3 to 5 us of its stream, measured on an
-	 * H100 (docs/benchmarks.md). */
+	/* What GPU progress of one operation may cost, ns: 1 to 2 us of its host and 3 to 5 us of its stream, measured
+	 * on an H100 (docs/benchmarks.md). */
 	BUDGET_FOLLOWED_NS = 5000,
 };
 

@@ -20,8 +20,8 @@ enum {
 	/* Between polls while something is in flight. A wakeup is nearly all of what a poll costs; this with the slack
 	 * is how late an arrival is seen, a quarter of the least lateness that counts (20 ms). */
 	BUSY_NS = 3500000,
-	/* … more or less, drawn anew each time: polls that come as regularly as operations do would see the same part of each
-	 * of them, and another rank's polls another part. What is summed over many has to be a fair sample. */
+	/* … more or less, drawn anew each time: polls that come as regularly as operations do would see the same part
+	 * of each of them, and another rank's polls another part. What is summed over many has to be a fair sample. */
 	BUSY_SPREAD_NS = 500000,
 	SLACK_NS = 500000,  /* the kernel may delay our wakeup by so much, to join it with others */
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
@@ -106,7 +106,8 @@ __attribute__((no_sanitize("thread"))) static bool copy(const struct box_writer 
 	return atomic_load_explicit(&slot->ticket, memory_order_relaxed) == ticket;
 }
 
-/* A claim that finds its slot taken is skipped and never published. One that has its slot is published sooner or later. */
+/* A claim that finds its slot taken is skipped and never published. One that has its slot is published sooner or
+ * later. */
 static bool may_be_published(const struct rw_operation *slot, const struct watched *watched, uint64_t now)
 {
 	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
@@ -241,7 +242,8 @@ static void poll(struct drain *drain, uint64_t now)
 
 		if (!see(drain, watched, now))
 			continue;
-		/* A call that hangs before its launch, or of which nothing more may come, does not keep us polling fast. */
+		/* A call that hangs before its launch, or of which nothing more may come, does not keep us polling
+		 * fast. */
 		drain->moving += watched->stage != CALLED || now - watched->since_ns < IDLE_AFTER_NS;
 		drain->list[kept++] = *watched;
 	}

@@ -27,7 +27,8 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
 }
 
-/* CLOCK_BOOTTIME less CLOCK_MONOTONIC: time that the machine was suspended. Exact within what lies between two readings. */
+/* CLOCK_BOOTTIME less CLOCK_MONOTONIC: time that the machine was suspended. Exact within what lies between two
+ * readings. */
 struct suspended {
 	uint64_t least, most;
 };

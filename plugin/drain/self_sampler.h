@@ -19,7 +19,8 @@ struct self_sampler {
 		uint32_t tid;
 		uint64_t last_ns; /* of its calls */
 	} enqueuers[SELF_SAMPLER_ENQUEUERS];
-	/* Others that were seen waiting for a disk: each sample includes them, also while they wait for something else. */
+	/* Others that were seen waiting for a disk: each sample includes them, also while they wait for something
+	 * else. */
 	struct self_sampler_busy {
 		uint32_t tid; /* 0 = free */
 		uint64_t last_ns; /* when it was seen waiting for a disk */

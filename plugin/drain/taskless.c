@@ -5,7 +5,8 @@ enum {
 	TASK_WITHIN_NS = 1000000000, /* of the group's return, where NCCL is through with the call; else it may take minutes */
 };
 
-/* Tickets are in the order of the calls of a communicator, whichever threads make them: a program must order these itself. */
+/* Tickets are in the order of the calls of a communicator, whichever threads make them: a program must order these
+ * itself. */
 static void keep_newest(struct taskless_newest *newest, uint64_t ticket, uint32_t group)
 {
 	if (ticket > newest->ticket)

@@ -21,7 +21,8 @@ static void set_state(struct progress *progress, const char *text)
 	snprintf(progress->state, STATE_SIZE, "%s", text);
 }
 
-/* Calls at init: should the driver block, we cannot keep that from holding up the program, but the box names the call. */
+/* Calls at init: should the driver block, we cannot keep that from holding up the program, but the box names the
+ * call. */
 struct stay {
 	const struct progress *progress;
 	char before[STATE_SIZE];
@@ -75,7 +76,8 @@ static int register_page(const struct stay *stay, struct rw_gpu_progress *page, 
 	return err == DRIVER_HOST_ALREADY_REGISTERED ? 0 : err;
 }
 
-/* One round of writes to a counter that nobody reads, from the first call until the last one is there; 0: it did not come. */
+/* One round of writes to a counter that nobody reads, from the first call until the last one is there; 0: it did not
+ * come. */
 static uint64_t time_writes(const struct progress *progress, const struct progress_counters *counters, driver_stream stream,
 			    uint64_t first)
 {
@@ -96,8 +98,8 @@ static uint64_t time_writes(const struct progress *progress, const struct progre
 	return 0;
 }
 
-/* What the budget charges for a write: the least of a few rounds, since what else the processor did meanwhile is not the
- * write. Nothing is waited for in the driver. */
+/* What the budget charges for a write: the least of a few rounds, since what else the processor did meanwhile is not
+ * the write. Nothing is waited for in the driver. */
 static uint32_t measure_write(const struct stay *stay, const struct progress_counters *counters)
 {
 	const struct progress *progress = stay->progress;

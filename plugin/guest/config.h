@@ -44,8 +44,8 @@ struct config_variable {
 /* Every RANKWATCH_* variable, ended by a NULL name. */
 const struct config_variable *config_variables(void);
 
-/* Reads the environment. What is wrong is reported, one line each, and replaced by its default. `names`: the environment's
- * NAME=VALUE strings, to find misspelt variables; NULL = they are not searched. */
+/* Reads the environment. What is wrong is reported, one line each, and replaced by its default. `names`: the
+ * environment's NAME=VALUE strings, to find misspelt variables; NULL = they are not searched. */
 void config_read(struct config *config, config_get *get, char *const *names, config_report *report, void *argument);
 
 #endif

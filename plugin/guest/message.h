@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the plugin reports to people: one line each, prefixed "rankwatch: ", in one write. Never on a collective's path. */
+/* What the plugin reports to people: one line each, prefixed "rankwatch: ", in one write. Never on a collective's
+ * path. */
 #ifndef PLUGIN_GUEST_MESSAGE_H
 #define PLUGIN_GUEST_MESSAGE_H
 

@@ -13,8 +13,8 @@ static struct awaited shown;       /* all 0: none */
 static bool met;                   /* NCCL has told of its communicator since */
 static _Atomic(const void *) asks; /* its call has returned, and this communicator tells when NCCL is done; NULL: not so */
 
-/* Readers take a rank with a higher number for proof that all have come. Where that is not known it is counted, too: then
- * nobody is named. */
+/* Readers take a rank with a higher number for proof that all have come. Where that is not known it is counted, too:
+ * then nobody is named. */
 static void count_split(const struct awaited *awaited)
 {
 	if (awaited->parent && communicator_mark(awaited->parent) == awaited->mark)
@@ -25,8 +25,8 @@ static void show(const struct awaited *awaited)
 {
 	bool ends = awaited->call == RW_INIT_CALL_DESTROY;
 
-	/* A thread that waits for NCCL keeps its place. What only goes on gives way: nobody may ever ask for it. The end of a communicator,
-	 * which mostly is short, takes nobody's place. */
+	/* A thread that waits for NCCL keeps its place. What only goes on gives way: nobody may ever ask for it. The
+	 * end of a communicator, which mostly is short, takes nobody's place. */
 	if (shown.id && (ends || !atomic_load_explicit(&asks, memory_order_relaxed)))
 		return;
 	atomic_store_explicit(&init->since_ns, 0, memory_order_release);

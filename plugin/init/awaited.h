@@ -24,14 +24,14 @@ struct awaited {
 void awaited_begin(const struct awaited *awaited);
 /* The call has returned. met: with success, so all have come. */
 void awaited_end(const struct awaited *awaited, bool met);
-/* It has returned, and NCCL goes on with it on a thread of its own. asked: the communicator of which the program asks how far
- * NCCL is. */
+/* It has returned, and NCCL goes on with it on a thread of its own. asked: the communicator of which the program asks
+ * how far NCCL is. */
 void awaited_goes_on(const struct awaited *awaited, const void *asked);
-/* NCCL has answered of this communicator that it is not at work any more, or the communicator is ended. Takes the lock only
- * if that ends the call that is shown. */
+/* NCCL has answered of this communicator that it is not at work any more, or the communicator is ended. Takes the lock
+ * only if that ends the call that is shown. */
 void awaited_answered(const void *asked);
-/* NCCL tells of a new communicator of which this process has that rank: all its ranks have met. nranks < 1: it does not say
- * how many they are. */
+/* NCCL tells of a new communicator of which this process has that rank: all its ranks have met. nranks < 1: it does not
+ * say how many they are. */
 void awaited_met(int32_t nranks, int32_t rank);
 
 #endif

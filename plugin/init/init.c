@@ -19,8 +19,8 @@ static const uint64_t poll_ns = 1000000;
 static const uint64_t most_ns = 5000000000;
 
 /* Inits query the driver one after the other. Where a query of another thread does not return, an init goes on without
- * its own: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this lock,
- * and so no abort does. */
+ * its own: its communicator is recorded without a device, so without GPU progress and scans. No finalize takes this
+ * lock, and so no abort does. */
 static try_lock querying;
 static _Atomic uint32_t queried; /* by how many inits */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Init and finalize of a communicator, whether NCCL's profiler interface reports it or the interposer does. Any thread,
- * concurrently; the communicator's device is current. Not on the path of a collective: takes locks, queries the driver. */
+/* Init and finalize of a communicator, whether NCCL's profiler interface reports it or the interposer does. Any
+ * thread, concurrently; the communicator's device is current. Not on the path of a collective: takes locks, queries
+ * the driver. */
 #ifndef PLUGIN_INIT_INIT_H
 #define PLUGIN_INIT_INIT_H
 

@@ -9,11 +9,12 @@
 #include "plugin/guest/message.h"
 #include "plugin/recording/recording.h"
 
-/* The first NCCL that needs no queue, as ncclGetVersion counts, and its profiler interface; that of 2.29.2 to 2.30.7. */
+/* The first NCCL that needs no queue, as ncclGetVersion counts, and its profiler interface; that of 2.29.2 to
+ * 2.30.7. */
 enum { WITHOUT_QUEUE = 23100, WITHOUT_QUEUE_ABI = 7, LOSES_BROADCASTS_ABI = 6 };
 
-/* sizeof(struct ncclProxyOpsPool), src/include/proxy.h of 2.28.9: 2,048 operations for each of 72 ranks, of 240 bytes each, are 33.8 MiB.
- * The rest is for releases whose operations are larger. */
+/* sizeof(struct ncclProxyOpsPool), src/include/proxy.h of 2.28.9: 2,048 operations for each of 72 ranks, of 240 bytes
+ * each, are 33.8 MiB. The rest is for releases whose operations are larger. */
 #define QUEUE_BYTES (UINT64_C(36) << 20)
 
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;

@@ -18,10 +18,10 @@
 struct communicator_init;
 struct recording;
 
-/* Does NCCL not hang with them, and is there room for the queues of all living communicators of this process, the newest too, on as many ranks as one host has of the
- * largest so far? (Where a process has several devices, each of its ranks counts as a communicator: that is too many.) False from the
- * first time on, of which a message reports. True from 2.31 on, where NCCL has a thread for these events. Any thread; takes a lock and
- * asks the file system. */
+/* Does NCCL not hang with them, and is there room for the queues of all living communicators of this process, the
+ * newest too, on as many ranks as one host has of the largest so far? (Where a process has several devices, each of its
+ * ranks counts as a communicator: that is too many.) False from the first time on, of which a message reports. True
+ * from 2.31 on, where NCCL has a thread for these events. Any thread; takes a lock and asks the file system. */
 bool kernel_events_are_safe(const struct recording *recording, const struct communicator_init *newest);
 
 #endif

@@ -159,7 +159,8 @@ static void note_limits(struct notes *notes, const struct rw_box_header *header,
 
 	if (nccl >= UNKNOWN_NCCL)
 		add_note(notes, "NCCL %u.%u.%u is newer than 2.31, the newest that is known", nccl / 10000, nccl / 100 % 100, nccl % 100);
-	/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front of. */
+	/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front
+	 * of. */
 	if (!header->interposed && header->profiler_abi && !nccl)
 		add_note(notes, "this NCCL hides its functions: who waits in inits and one-sided calls is not seen, and inputs are not scanned "
 			 "before their operation; a libnccl.so.2 that exports its functions shows them");
@@ -248,8 +249,8 @@ static int build(struct recording *recording, const struct communicator_init *co
 		message("no thread of our own (%s): no GPU progress is read, nothing is scanned and no thread is sampled",
 			strerror(-err));
 	}
-	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for the
-	 * whole node. */
+	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for
+	 * the whole node. */
 	if (recording->box.note[0] && (speaks_for_node || !recording->box.path[0]))
 		message("%s", recording->box.note);
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How this process begins to record: identity, configuration, black box, GPU progress, scanning, the plugin's thread. */
+/* How this process begins to record: identity, configuration, black box, GPU progress, scanning, the plugin's
+ * thread. */
 #ifndef PLUGIN_INIT_PROCESS_H
 #define PLUGIN_INIT_PROCESS_H
 
@@ -14,8 +15,9 @@ struct recording *process_record(const struct communicator_init *communicator);
  * line. The driver can block; callers take turns. */
 void process_open_device(struct recording *recording);
 
-/* The header of the process's box, which is made now if there is none, for the first communicator, of `nranks`: touches no
- * device; what else a recording needs is made by process_record(). NULL: there is no box. Not on the path of a collective. */
+/* The header of the process's box, which is made now if there is none, for the first communicator, of `nranks`: touches
+ * no device; what else a recording needs is made by process_record(). NULL: there is no box. Not on the path of a
+ * collective. */
 struct rw_box_header *process_box(int32_t nranks);
 
 #endif

@@ -8,8 +8,8 @@
 
 enum { WAITS_STEPS = 16 /* of a channel in flight; NCCL has 8 at most */ };
 
-/* Private part of an entry of the box, by its index. All but `lock` and `operations` belongs to whoever has the lock. Two
- * threads of NCCL never meet here; if they do, the second one's event is left out. */
+/* Private part of an entry of the box, by its index. All but `lock` and `operations` belongs to whoever has the lock.
+ * Two threads of NCCL never meet here; if they do, the second one's event is left out. */
 struct waits_channel {
 	try_lock lock;
 	_Atomic uint32_t operations; /* so far; the number of the latest */
@@ -202,7 +202,8 @@ uint64_t waits_start(uint32_t comm, const struct waits_operation *operation)
 	return number ? number_make((struct number){ (uint32_t)entry, number, 0 }) : 0;
 }
 
-/* An operation's steps come when those before it in its channel are through; what has not stopped by then never will. */
+/* An operation's steps come when those before it in its channel are through; what has not stopped by then never
+ * will. */
 static bool begin_operation(struct waits_channel *channel, struct number number)
 {
 	uint32_t ahead = (number.operation - channel->operation) & OPERATION_MASK;

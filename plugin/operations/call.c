@@ -35,8 +35,8 @@ static bool has_slot(const struct communicator *communicator)
 	       !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
 }
 
-/* Where the driver does not report it, nothing may be put into a stream any more. The legacy stream beside the capture of
- * another takes nothing either, and NCCL refuses the call. */
+/* Where the driver does not report it, nothing may be put into a stream any more. The legacy stream beside the capture
+ * of another takes nothing either, and NCCL refuses the call. */
 static bool is_captured(struct recording *recording, uint64_t stream)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
@@ -96,8 +96,8 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 	scanning_unannounced_call(recording, communicator, call->ticket, call_in_group());
 }
 
-/* Returns `since`, when the measured part of our cost began, later by what the scans took, whose cost is counted apart; 0
- * stays 0. */
+/* Returns `since`, when the measured part of our cost began, later by what the scans took, whose cost is counted apart;
+ * 0 stays 0. */
 static uint64_t scan_inputs(uint64_t since)
 {
 	if (!scanning_has_batches())
@@ -271,7 +271,8 @@ static void enter_late(struct recording *recording, struct call *call)
 	cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
 }
 
-/* The state of the group's other communicators comes from ncclCommGetAsyncError: programs poll it until NCCL is done. */
+/* The state of the group's other communicators comes from ncclCommGetAsyncError: programs poll it until NCCL is
+ * done. */
 static void note_result(enum call_result result)
 {
 	struct recording *recording = recording_get();

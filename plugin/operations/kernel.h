@@ -69,8 +69,8 @@ static inline bool kernel_is_whole(const struct kernel *kernel)
 	return __builtin_popcountll(kernel->stopped) >= kernel->channels;
 }
 
-/* Of one that is whole: has it times? NCCL overwrites its own notes when its thread lags by 64 kernels: such times are of two
- * kernels. */
+/* Of one that is whole: has it times? NCCL overwrites its own notes when its thread lags by 64 kernels: such times are
+ * of two kernels. */
 static inline bool kernel_has_times(const struct kernel *kernel)
 {
 	return kernel->start_raw && kernel->end_before_raw != UINT64_MAX && kernel->start_raw <= kernel->end_before_raw + 1;
@@ -88,8 +88,8 @@ static inline struct kernel *kernel_find(uint64_t ticket)
 }
 
 /* The launching thread, before the slot's HOST bit is cleared: this ticket's events may come now. A task without
- * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. Nor does one whose times may be of
- * another kernel (replay_is_counted()). */
+ * channels (p2p in ABI v4) gets no times: nobody would know when the last one has stopped. Nor does one whose times may
+ * be of another kernel (replay_is_counted()). */
 void kernel_expect(struct kernel *kernel, uint64_t ticket, const struct rw_operation *slot,
 		   const struct communicator *communicator, bool watermark);
 /* The first channel has started: its slot says so, if that has not moved on. */

@@ -47,8 +47,8 @@ static uint64_t number_of(const struct communicator *communicator, const struct 
 							.function = slot->function });
 }
 
-/* One of its function's first, which is scanned as if the budget turned nothing down. Not inlined: the path of a loop of small
- * operations pays nothing for it. */
+/* One of its function's first, which is scanned as if the budget turned nothing down. Not inlined: the path of a loop
+ * of small operations pays nothing for it. */
 static __attribute__((noinline)) bool is_first(const struct recording *recording, uint64_t sequence, uint64_t number, uint32_t least)
 {
 	return sampling_takes_first(number, sequence, atomic_load_explicit(&recording->scan_first, memory_order_relaxed), least);

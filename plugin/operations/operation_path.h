@@ -157,8 +157,8 @@ static inline void operation_record_task(struct communicator *communicator, stru
 	slot->channels = task->channels;
 }
 
-/* The slot of a call whose task is still to come, else NULL; what is known of it. Only while HOST is pending is the slot
- * sure to stay. */
+/* The slot of a call whose task is still to come, else NULL; what is known of it. Only while HOST is pending is the
+ * slot sure to stay. */
 static inline struct rw_operation *operation_find_call(struct recording *recording,
 						       const struct communicator *communicator, uint64_t ticket,
 						       uint32_t *known)

@@ -31,8 +31,8 @@ enum {
 /* Once per process. False: no memory, and no replay is recorded. */
 bool replays_open(void);
 
-/* A call is being captured, on its thread. call_number: which of its kind, from 0. Returns the number to make its handle of; 0:
- * its replays are not recorded. */
+/* A call is being captured, on its thread. call_number: which of its kind, from 0. Returns the number to make its
+ * handle of; 0: its replays are not recorded. */
 uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator, const struct recorder_call *call,
 			  uint64_t call_number);
 
@@ -47,12 +47,13 @@ void replay_stop_channel(void *handle, uint64_t raw);
 /* A captured call of a communicator whose NCCL is too old to say what is a replay. */
 void replay_note_unsaid(const struct communicator *communicator);
 
-/* Of some communicator of this process NCCL counts the kernels wrong: for nearly everybody false. Hidden, as in recording.h. */
+/* Of some communicator of this process NCCL counts the kernels wrong: for nearly everybody false. Hidden, as in
+ * recording.h. */
 extern __attribute__((visibility("hidden"))) _Atomic bool replays_are_miscounted;
 bool replay_search_miscounted(const struct communicator *communicator);
 
-/* Does NCCL still count the kernels of this communicator right? False, once and for all: KernelCh events may have the times of
- * other kernels, also those of calls outside of graphs. */
+/* Does NCCL still count the kernels of this communicator right? False, once and for all: KernelCh events may have the
+ * times of other kernels, also those of calls outside of graphs. */
 static inline bool replay_is_counted(const struct communicator *communicator)
 {
 	return !atomic_load_explicit(&replays_are_miscounted, memory_order_relaxed) || !replay_search_miscounted(communicator);

@@ -24,7 +24,8 @@ void step_begin(struct recording *recording);
 /* The call that begins has this tag; 0: none. */
 void step_take_tag(uint64_t tag);
 
-/* On the path of every collective, before step_take_tag(): is there anything to be taken? Wait-free, no allocation, no system call. */
+/* On the path of every collective, before step_take_tag(): is there anything to be taken? Wait-free, no allocation, no
+ * system call. */
 static inline bool step_is_new_tag(uint64_t tag)
 {
 	return tag != atomic_load_explicit(&step_newest_tag, memory_order_relaxed);

@@ -336,8 +336,8 @@ void caller_review(void)
 	dl_iterate_phdr(count_gone, &gone);
 	if (atomic_load_explicit(&seen, memory_order_relaxed) == gone)
 		return;
-	/* Another thread holds the lock to remember an object; in a forked child it may be held for ever. The next review
-	 * tries again. */
+	/* Another thread holds the lock to remember an object; in a forked child it may be held for ever. The next
+	 * review tries again. */
 	if (pthread_mutex_trylock(&changing) != 0)
 		return;
 	atomic_store_explicit(&seen, gone, memory_order_relaxed);

@@ -13,13 +13,13 @@ struct caller {
 	nccl_any_function *functions[NCCL_FUNCTION_COUNT]; /* NULL: this NCCL has none */
 };
 
-/* The caller whose code the return address is in; NULL, and one message for the process, when no NCCL with this function
- * is found. A result is remembered, and its NCCL is never unloaded. Any thread. Takes a few ns after an object's first
- * call. */
+/* The caller whose code the return address is in; NULL, and one message for the process, when no NCCL with this
+ * function is found. A result is remembered, and its NCCL is never unloaded. Any thread. Takes a few ns after an
+ * object's first call. */
 const struct caller *caller_find(const void *return_address, enum nccl_function wanted);
 /* If any object was unloaded since the last review, forgets which object has which caller: another one may be mapped at
- * the same address now. Called before a communicator is created, with which all use of a NCCL begins. Takes the loader's
- * lock. */
+ * the same address now. Called before a communicator is created, with which all use of a NCCL begins. Takes the
+ * loader's lock. */
 void caller_review(void);
 
 #endif

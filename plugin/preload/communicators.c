@@ -169,8 +169,8 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 	return result;
 }
 
-/* Children of one parent differ by their order, which is the same on all ranks; those that one split creates with several
- * colors differ by `what`. */
+/* Children of one parent differ by their order, which is the same on all ranks; those that one split creates with
+ * several colors differ by `what`. */
 static bool describe_child(struct creation *creation, const struct caller *caller, struct membership *parent, int64_t what,
 			   const struct nccl_config *config)
 {
@@ -184,8 +184,8 @@ static bool describe_child(struct creation *creation, const struct caller *calle
 	return true;
 }
 
-/* NULL: it is not recorded, or NCCL is still making it. Of one that does not block nothing may be known before its first use,
- * which this is: NCCL refuses to split one that is not ready. */
+/* NULL: it is not recorded, or NCCL is still making it. Of one that does not block nothing may be known before its
+ * first use, which this is: NCCL refuses to split one that is not ready. */
 static struct communicator *recorded(struct membership *membership, nccl_comm comm)
 {
 	const struct caller *caller = atomic_load_explicit(&membership->caller, memory_order_relaxed);
@@ -198,8 +198,8 @@ static struct communicator *recorded(struct membership *membership, nccl_comm co
 	return membership_communicator(membership);
 }
 
-/* A call to which all ranks of the communicator come; their splits of it, and what counts as one, have one order. id 0: it is not known
- * which communicator that is. */
+/* A call to which all ranks of the communicator come; their splits of it, and what counts as one, have one order. id 0:
+ * it is not known which communicator that is. */
 static struct awaited meeting(struct membership *membership, nccl_comm comm, enum rw_init_call call, const char *name)
 {
 	struct communicator *parent = membership ? recorded(membership, comm) : NULL;
@@ -260,7 +260,8 @@ int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_com
 	return finish(&creation, real(parent, excluded, excluded_count, comm, config, flags));
 }
 
-/* Ranks of the communicator that grows know each other and how many they will be, new ones the id. So both are shown, but not as one. */
+/* Ranks of the communicator that grows know each other and how many they will be, new ones the id. So both are shown,
+ * but not as one. */
 static struct awaited growing(struct membership *membership, nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank)
 {
 	const struct communicator *old = membership ? recorded(membership, parent) : NULL;
@@ -286,8 +287,8 @@ static int returned(const struct awaited *awaited, int result, nccl_comm asked)
 	return result;
 }
 
-/* The new communicator is left to the profiler interface: an id of ours for it would not be the same on all its ranks. In a group the call
- * only queues what the group's end does. */
+/* The new communicator is left to the profiler interface: an id of ours for it would not be the same on all its ranks.
+ * In a group the call only queues what the group's end does. */
 int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm, struct nccl_config *config)
 {
 	caller_review();
@@ -340,8 +341,8 @@ static struct communicator *forget(nccl_comm comm)
 	return membership_remove(comm);
 }
 
-/* What is in flight is stopped, and nothing more can be called on it but what makes others of it and ends it. NCCL tells profilers only when it is
- * destroyed. */
+/* What is in flight is stopped, and nothing more can be called on it but what makes others of it and ends it. NCCL
+ * tells profilers only when it is destroyed. */
 int ncclCommRevoke(nccl_comm comm, int flags)
 {
 	struct membership *membership = membership_find(comm);
@@ -397,7 +398,8 @@ int ncclCommAbort(nccl_comm comm)
 }
 
 /* Programs poll it while a communicator that does not block is at work. NCCL does not report rank and size before the
- * communicator's init has finished, and what is entered into the box is entered at its first use: that may call the driver. */
+ * communicator's init has finished, and what is entered into the box is entered at its first use: that may call the
+ * driver. */
 int ncclCommGetAsyncError(nccl_comm comm, int *state)
 {
 	struct membership *membership = membership_find(comm);

@@ -36,7 +36,8 @@ struct membership {
 	_Atomic(nccl_comm) comm;
 	_Atomic(struct communicator *) communicator; /* NULL: not recorded, or it is not certain which one it is */
 	_Atomic uint32_t mark;                 /* of that communicator, while this membership lasts */
-	/* Of the creation. A thread that has found the membership can read it when the place is already another one's. */
+	/* Of the creation. A thread that has found the membership can read it when the place is already another
+	 * one's. */
 	_Atomic(const struct caller *) caller;
 	uint32_t use;                          /* of this place in the table, counted */
 	_Atomic bool settled;
@@ -47,16 +48,16 @@ struct membership {
 
 /* NULL: no wrapper has seen its creation. Wait-free, any thread. */
 struct membership *membership_find(nccl_comm comm);
-/* The recorded communicator, NULL: none. At the first use of a communicator it has to be found, which takes a lock for a
- * few instructions and queries NCCL, and the driver where no profiler interface has reported the communicator. What does
- * not return from that holds up the calls on this communicator and no others. Any thread. */
+/* The recorded communicator, NULL: none. At the first use of a communicator it has to be found, which takes a lock for
+ * a few instructions and queries NCCL, and the driver where no profiler interface has reported the communicator. What
+ * does not return from that holds up the calls on this communicator and no others. Any thread. */
 struct communicator *membership_communicator(struct membership *membership);
 
 /* The same if it has been found before, else NULL. Wait-free. */
 struct communicator *membership_known(const struct membership *membership);
 
-/* NCCL has answered that it is at work no more for a communicator that does not block: if its profiler interface has reported
- * it, it is found now. Waits for nothing, and does not call the driver. */
+/* NCCL has answered that it is at work no more for a communicator that does not block: if its profiler interface has
+ * reported it, it is found now. Waits for nothing, and does not call the driver. */
 void membership_is_made(struct membership *membership);
 
 /* NCCL has created the communicator, or will (non-blocking), and this is its handle. */

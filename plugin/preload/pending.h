@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Communicators whose creation a group contains: NCCL creates them when the outermost group ends, on threads of its own. */
+/* Communicators whose creation a group contains: NCCL creates them when the outermost group ends, on threads of its
+ * own. */
 #ifndef PLUGIN_PRELOAD_PENDING_H
 #define PLUGIN_PRELOAD_PENDING_H
 

@@ -19,8 +19,8 @@ static inline enum call_result preload_result(int result)
 	return result == NCCL_SUCCESS ? CALL_DONE : result == NCCL_IN_PROGRESS ? CALL_GOES_ON : CALL_FAILED;
 }
 
-/* The NCCL that made the communicator; NULL or not known: the one that the return address's object means. NULL, reported
- * once: none that has the function. */
+/* The NCCL that made the communicator; NULL or not known: the one that the return address's object means. NULL,
+ * reported once: none that has the function. */
 static inline const struct caller *preload_caller(const struct membership *membership, const void *return_address,
 						  enum nccl_function wanted)
 {

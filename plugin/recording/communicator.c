@@ -230,7 +230,8 @@ void communicator_split(struct communicator *communicator)
 
 void communicator_answered(struct communicator *communicator, bool in_progress, uint64_t asked_ns)
 {
-	/* Settled counts from the question, in progress from the answer: neither may speak of a call made in between. */
+	/* Settled counts from the question, in progress from the answer: neither may speak of a call made in
+	 * between. */
 	if (in_progress)
 		atomic_store_explicit(&communicator->in_progress_ns, clock_ns(), memory_order_relaxed);
 	else
@@ -249,8 +250,8 @@ static void end(struct recording *recording, struct communicator *communicator)
 		return;
 	communicator_have_no_context(communicator);
 	atomic_store_explicit(&communicator->ended, true, memory_order_release);
-	/* A poll of the drain that begins later than ended_ns sees that it has ended: no store may wait in this processor's buffer while
-	 * the clock is read. */
+	/* A poll of the drain that begins later than ended_ns sees that it has ended: no store may wait in this
+	 * processor's buffer while the clock is read. */
 	atomic_thread_fence(memory_order_seq_cst);
 	uint64_t now = clock_ns();
 	atomic_store_explicit(&communicator->entry->ended_ns, now, memory_order_release);

@@ -39,8 +39,8 @@ struct communicator {
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: NCCL launches on its own threads */
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
 	_Atomic bool blocks;             /* as the interposer knows. Neither this nor launches_elsewhere: it does not know */
-	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to the
-	 * drain (plugin/drain/group_thread.h). 0: never. */
+	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to
+	 * the drain (plugin/drain/group_thread.h). 0: never. */
 	_Atomic uint64_t in_progress_ns; /* time at which it had answered that it is still at work for a call */
 	_Atomic uint64_t settled_ns;     /* time at which it was asked, and then answered that it is not */
 	_Atomic bool ended;
@@ -90,8 +90,8 @@ static inline uint64_t communicator_splits(const struct communicator *communicat
 {
 	return atomic_load_explicit(&communicator->entry->splits, memory_order_relaxed);
 }
-/* The communicator takes no more events; the plugin's thread gives its unfinished operations up. Idempotent. Any thread;
- * takes a lock that is never held across a call of the driver. */
+/* The communicator takes no more events; the plugin's thread gives its unfinished operations up. Idempotent. Any
+ * thread; takes a lock that is never held across a call of the driver. */
 void communicator_end(struct recording *recording, struct communicator *communicator);
 
 /* Between the two no communicator is added or ended, and NCCL, which waits for our finalize of those it has, stays
@@ -110,12 +110,12 @@ void communicator_answered(struct communicator *communicator, bool in_progress, 
 /* It is not known any more whether NCCL is at work for a call. */
 void communicator_not_answered(struct communicator *communicator);
 
-/* Which captured call of this function (p2p: with this peer) this one is, from 0; UINT64_MAX: the peer is not known. Once
- * per call. Wait-free. */
+/* Which captured call of this function (p2p: with this peer) this one is, from 0; UINT64_MAX: the peer is not known.
+ * Once per call. Wait-free. */
 uint64_t communicator_count_captured(struct communicator *communicator, uint8_t function, int32_t peer);
 
-/* A number that leads to another place, whose context is another one. Only the first place could mistake its 0 for NCCL's
- * NULL. */
+/* A number that leads to another place, whose context is another one. Only the first place could mistake its 0 for
+ * NCCL's NULL. */
 static inline void communicator_have_no_context(struct communicator *communicator)
 {
 	atomic_store_explicit(&communicator->context, communicator->index + 1, memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of the black box: what identifies this process, its job and its NCCL. Not on the path of a collective; the caller holds
- * the lock under which the recording is made. */
+/* The header of the black box: what identifies this process, its job and its NCCL. Not on the path of a collective; the
+ * caller holds the lock under which the recording is made. */
 #ifndef PLUGIN_RECORDING_HEADER_H
 #define PLUGIN_RECORDING_HEADER_H
 

@@ -41,8 +41,8 @@ struct recording {
 	int32_t largest; /* communicator so far, ranks */
 	uint32_t nccl_version;
 	uint32_t cost_sample; /* one callback in so many is timed */
-	/* Operations with lower numbers are scanned as if all were: RW_SCAN_FIRST, or 0 once the budget has nothing left
-	 * for them. */
+	/* Operations with lower numbers are scanned as if all were: RW_SCAN_FIRST, or 0 once the budget has nothing
+	 * left for them. */
 	_Atomic uint64_t scan_first;
 	/* Of small operations in a row one in so many has GPU progress. */
 	_Atomic uint32_t small_every;

@@ -194,8 +194,9 @@ static void report_end(struct recording *recording)
 	message("scanning is %s; the job goes on without", recording->box.header->scan_state);
 }
 
-/* All results are in the box, which stays. A core of this process would hold what it has mapped: hundreds of GB, by each
- * rank, onto one file system. RLIMIT_CORE does not keep it from a program to which the kernel pipes cores; this does. */
+/* All results are in the box, which stays. A core of this process would hold what it has mapped: hundreds of GB, by
+ * each rank, onto one file system. RLIMIT_CORE does not keep it from a program to which the kernel pipes cores; this
+ * does. */
 static void end_process(void)
 {
 	message("RANKWATCH_ON_NAN=abort: the process ends here");

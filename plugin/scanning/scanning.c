@@ -67,7 +67,8 @@ void scanning_open(struct recording *recording, uint32_t abi)
 	scanner_open(&scanning.scanner, &recording->progress.driver, &recording->box,
 		     config->scan_ptx ? scan_images() : scan_images_without_ptx(), state,
 		     no_scan_because(recording, abi));
-	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for them. */
+	/* A node cannot be taken out of the user's graph again, so there are none unless the user has asked for
+	 * them. */
 	scanning.scanner.nodes = recording_is_interposed() && config->graphs;
 }
 

@@ -67,8 +67,8 @@ void scanning_not_launched(bool plans_are_told);
 /* NCCL has reported the plan's last task. */
 void scanning_behind_plan(void);
 
-/* The operation's task, its slot filled but for its end; its communicator is scanned, and its output not behind the call.
- * stream: of its launch; NULL: it was launched on another thread. */
+/* The operation's task, its slot filled but for its end; its communicator is scanned, and its output not behind the
+ * call. stream: of its launch; NULL: it was launched on another thread. */
 void scanning_task(struct recording *recording, struct communicator *communicator, struct rw_operation *slot,
 		   uint64_t ticket, const uint64_t *stream);
 

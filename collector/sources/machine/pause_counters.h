@@ -12,13 +12,14 @@
 
 struct pause_counters;
 
-/* root: "", or where a stand-in has a file `ethtool/INTERFACE` with lines as `ethtool -S` prints them: "NAME: VALUE". NULL: no memory, or no
- * socket could be had. */
+/* root: "", or where a stand-in has a file `ethtool/INTERFACE` with lines as `ethtool -S` prints them: "NAME: VALUE".
+ * NULL: no memory, or no socket could be had. */
 struct pause_counters *pause_counters_open(const char *root);
 void pause_counters_close(struct pause_counters *counters); /* accepts NULL */
 
-/* Sets those of counts[ANALYSIS_PORT_COUNTERS] that this interface's driver has, as sums over priorities, and leaves the others. A driver
- * that does not answer keeps the caller waiting, perhaps for ever. The names are asked for once, and again when their number has changed. */
+/* Sets those of counts[ANALYSIS_PORT_COUNTERS] that this interface's driver has, as sums over priorities, and leaves
+ * the others. A driver that does not answer keeps the caller waiting, perhaps for ever. The names are asked for once,
+ * and again when their number has changed. */
 void pause_counters_read(struct pause_counters *counters, const char *interface, int64_t *counts);
 
 #endif

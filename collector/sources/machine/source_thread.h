@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-/* Starts work(argument) with all signals blocked: they are for the thread that runs the loop. name: below 16 bytes, as top and
- * debuggers show it. 0 or -errno; the thread is the caller's to join or detach. */
+/* Starts work(argument) with all signals blocked: they are for the thread that runs the loop. name: below 16 bytes, as
+ * top and debuggers show it. 0 or -errno; the thread is the caller's to join or detach. */
 int source_thread_start(pthread_t *thread, const char *name, void *(*work)(void *), void *argument);
 
 #endif

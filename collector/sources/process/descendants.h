@@ -26,9 +26,10 @@ struct descendants_request {
 	void *argument;
 };
 
-/* Reads, and compares with the reading before. *descendants: made by the first call, NULL before; the caller frees it with
- * descendants_free(). The thread must have chosen the rights of the owner (owner_rights.h). True: *seen is filled, but for its
- * field `process`. False: there is no earlier reading that is recent enough (DESCENDANTS_STALE_NS), no right to read, or no memory. */
+/* Reads, and compares with the reading before. *descendants: made by the first call, NULL before; the caller frees it
+ * with descendants_free(). The thread must have chosen the rights of the owner (owner_rights.h). True: *seen is filled,
+ * but for its field `process`. False: there is no earlier reading that is recent enough (DESCENDANTS_STALE_NS), no
+ * right to read, or no memory. */
 bool descendants_read(struct descendants **descendants, const struct descendants_request *request, uint64_t now_ns,
 		      struct analysis_children *seen);
 void descendants_free(struct descendants *descendants); /* accepts NULL */

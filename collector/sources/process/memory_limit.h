@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How near a process's control group is to its memory limit, version 1 and 2. Reads files, never waits. One owner thread. */
+/* How near a process's control group is to its memory limit, version 1 and 2. Reads files, never waits. One owner
+ * thread. */
 #ifndef COLLECTOR_SOURCES_PROCESS_MEMORY_LIMIT_H
 #define COLLECTOR_SOURCES_PROCESS_MEMORY_LIMIT_H
 
@@ -7,12 +8,14 @@
 
 #include "analysis/analysis.h"
 
-/* What has been read in one round, over processes: most have their groups in common, and a group's files are read once in a round. */
+/* What has been read in one round, over processes: most have their groups in common, and a group's files are read once
+ * in a round. */
 struct memory_round;
 
 struct memory_round *memory_round_new(void);	      /* NULL: no memory */
 void memory_round_free(struct memory_round *round);  /* accepts NULL */
-/* What was read is forgotten, but for where the groups are mounted, which is looked up every 30th round. Accepts NULL. */
+/* What was read is forgotten, but for where the groups are mounted, which is looked up every 30th round. Accepts
+ * NULL. */
 void memory_round_begin(struct memory_round *round);
 
 /*

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* process: the open directory /proc/PID. *bytes: rchar + wchar, of all its threads. False: the file is not there, or the reading
- * thread may not read it. */
+/* process: the open directory /proc/PID. *bytes: rchar + wchar, of all its threads. False: the file is not there, or
+ * the reading thread may not read it. */
 bool proc_io_bytes(int process, uint64_t *bytes);
 
 #endif

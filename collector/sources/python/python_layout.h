@@ -19,8 +19,8 @@ struct python_layout {
 	uint32_t gil_holder, gil_locked;
 	uint32_t next_interpreter, threads;
 	uint32_t collecting; /* 1 while garbage is collected */
-	/* In the same state, of versions without a table: a pointer that always leads to the youngest generation. Where it does not,
-	 * `collecting` is something else. NONE: the interpreter has said where the state is. */
+	/* In the same state, of versions without a table: a pointer that always leads to the youngest generation. Where
+	 * it does not, `collecting` is something else. NONE: the interpreter has said where the state is. */
 	uint32_t youngest, generation;
 	uint32_t next_thread, interpreter_of_thread, native_id;
 	uint32_t cframe; /* of the thread, leads to the frame; NONE: the thread itself does */

@@ -26,13 +26,14 @@ struct python_seen {
 	struct python_view view;
 };
 
-/* Opens the files of a process that is the writer before and after. ancestor: a descriptor to ask what we may not read, one look at a time;
- * -1 nobody. 0; -EACCES, -EPERM: we may not read its memory (that takes the right to attach a debugger), and there is nobody to ask; -ESRCH;
- * or another -errno. */
+/* Opens the files of a process that is the writer before and after. ancestor: a descriptor to ask what we may not read,
+ * one look at a time; -1 nobody. 0; -EACCES, -EPERM: we may not read its memory (that takes the right to attach a
+ * debugger), and there is nobody to ask; -ESRCH; or another -errno. */
 int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid, int ancestor);
 void python_look_close(struct python_look *look);
-/* Looks twice and keeps what agrees. The files stay open. 0: see seen->error; -ETIMEDOUT; -ECHILD; or another -errno.
- * -EXDEV there: it is in a pid namespace of its own, where its threads have other numbers. May be called on any thread. */
+/* Looks twice and keeps what agrees. The files stay open. 0: see seen->error; -ETIMEDOUT; -ECHILD; or another
+ * -errno. -EXDEV there: it is in a pid namespace of its own, where its threads have other numbers. May be called on
+ * any thread. */
 int python_look_take(const struct python_look *look, struct python_seen *seen);
 
 #endif

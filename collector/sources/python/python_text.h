@@ -8,7 +8,8 @@
 /* Where a str is that is too long: its beginning or its end is what counts. */
 enum python_text_part { PYTHON_TEXT_HEAD, PYTHON_TEXT_TAIL };
 
-/* Is the object at this address of a type of this name? *type: the last type that was, saves asking again; 0 at first. */
+/* Is the object at this address of a type of this name? *type: the last type that was, saves asking again; 0 at
+ * first. */
 bool python_text_is_type(struct remote_memory *memory, uint64_t object, const char *name, uint64_t *type);
 /* False, and "": it is no str, or cannot be read. */
 bool python_text_read(struct remote_memory *memory, const struct python_layout *layout, uint64_t object,

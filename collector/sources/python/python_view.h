@@ -35,8 +35,9 @@ struct python_view {
 	struct python_thread threads[PYTHON_VIEW_THREADS];
 };
 
-/* At most PYTHON_VIEW_THREADS of its threads, `tid` among them where it is one. 0, -ENOENT: no interpreter is seen or it
- * has not begun, -ENOTSUP: its version or build is not known (see view->version), -EAGAIN: what was read is not sound. */
+/* At most PYTHON_VIEW_THREADS of its threads, `tid` among them where it is one. 0, -ENOENT: no interpreter is seen or
+ * it has not begun, -ENOTSUP: its version or build is not known (see view->version), -EAGAIN: what was read is not
+ * sound. */
 int python_view_read(struct remote_memory *memory, const struct python_image *image, uint32_t tid,
 		     struct python_view *view);
 /* Keeps of `view` what `again`, read a moment later, says too: threads that are elsewhere by now lose their places. */

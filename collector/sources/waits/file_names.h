@@ -19,8 +19,9 @@ struct file_names;
 
 struct file_names *file_names_new(void);	   /* NULL: no memory */
 void file_names_free(struct file_names *names); /* accepts NULL, as do all others */
-/* Fills path, file system and device's name of the record's file, if they were kept for the same descriptor of the same process, which
- * then stood for the same file (device, inode, last part of the path), within FILE_NAMES_KEPT_NS before the record's end. */
+/* Fills path, file system and device's name of the record's file, if they were kept for the same descriptor of the same
+ * process, which then stood for the same file (device, inode, last part of the path), within FILE_NAMES_KEPT_NS before
+ * the record's end. */
 bool file_names_find(const struct file_names *names, const struct rw_kernel_wait *record, struct analysis_wait *wait);
 /* As they stand in `wait`, read for this record. One that was kept for another descriptor may have to make room. */
 void file_names_keep(struct file_names *names, const struct rw_kernel_wait *record, const struct analysis_wait *wait);

@@ -25,9 +25,9 @@ struct kernel_source_events {
 	void *argument;
 };
 
-/* helper: path of rankwatchd's socket, NULL: programs of our own. proc_root: "/proc". `mounts` stays the caller's and must
- * live as long. On failure -errno and a sentence in `why` (at least 256 bytes) as in view_open(): the caller carries on
- * with proc_source. */
+/* helper: path of rankwatchd's socket, NULL: programs of our own. proc_root: "/proc". `mounts` stays the caller's and
+ * must live as long. On failure -errno and a sentence in `why` (at least 256 bytes) as in view_open(): the caller
+ * carries on with proc_source. */
 int kernel_source_open(struct kernel_source **source, const char *helper, const char *proc_root, struct mounts *mounts,
 		       const struct kernel_source_events *events, char *why);
 void kernel_source_close(struct kernel_source *source); /* accepts NULL */
@@ -35,8 +35,8 @@ void kernel_source_close(struct kernel_source *source); /* accepts NULL */
 /* Whether the programs are rankwatchd's. */
 bool kernel_source_is_helpers(const struct kernel_source *source);
 
-/* pid: in the name space of the init process, as is the collector's; pidfd: of the same, -1: none, which the helper does
- * not accept. As view_watch(), why included. */
+/* pid: in the name space of the init process, as is the collector's; pidfd: of the same, -1: none, which the helper
+ * does not accept. As view_watch(), why included. */
 int kernel_source_watch(struct kernel_source *source, analysis_process_id process, pid_t pid, int pidfd, char *why);
 void kernel_source_unwatch(struct kernel_source *source, pid_t pid);
 

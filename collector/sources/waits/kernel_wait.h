@@ -10,8 +10,8 @@
 #include "collector/sources/waits/mounts.h"
 
 /* Fills everything but `process` and the frames. Of a file that is closed by now, or whose descriptor stands for
- * another one, only the last part of the path is known. names: what was read a moment ago is not read again; NULL: it is. Not for
- * RW_KERNEL_EXIT. */
+ * another one, only the last part of the path is known. names: what was read a moment ago is not read again; NULL: it
+ * is. Not for RW_KERNEL_EXIT. */
 void kernel_wait_fill(const struct rw_kernel_wait *record, const char *proc_root, struct mounts *mounts,
 		      struct file_names *names, struct analysis_wait *wait);
 

@@ -25,13 +25,14 @@ struct mount_entry {
 int mounts_open(struct mounts **mounts, const char *proc_root);
 void mounts_close(struct mounts *mounts); /* accepts NULL */
 
-/* Forgets what is older than MOUNTS_KEPT_NS: poll(2) tells of changes in the caller's own mount name space only, and a container's
- * mount may have gone and left its numbers to another. Call it regularly, with a clock that does not go back. */
+/* Forgets what is older than MOUNTS_KEPT_NS: poll(2) tells of changes in the caller's own mount name space only, and a
+ * container's mount may have gone and left its numbers to another. Call it regularly, with a clock that does not go
+ * back. */
 void mounts_expire(struct mounts *mounts, uint64_t now_ns);
 
 /* The mount, looked up in the mount name space of `pid` when it is not known yet. What is known is forgotten when the
- * caller's own mount table changes, and by mounts_expire(). NULL: not there (sockets, pipes, unreadable). Valid until the next
- * call. */
+ * caller's own mount table changes, and by mounts_expire(). NULL: not there (sockets, pipes, unreadable). Valid until
+ * the next call. */
 const struct mount_entry *mounts_by_device(struct mounts *mounts, pid_t pid, uint64_t device);
 const struct mount_entry *mounts_by_id(struct mounts *mounts, pid_t pid, int32_t id);
 

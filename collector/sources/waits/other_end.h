@@ -13,9 +13,9 @@
 
 enum { OTHER_END_CHILDREN = 64, OTHER_END_DESCRIPTORS = 1024 };
 
-/* Thread `tid` of process `pid` is in `system_call`; path: of the descriptor that it waits for, as in struct analysis_wait
- * ("pipe:[4711]", "socket:[4711] to 127.0.0.1:8080"), or "". proc_root: "/proc", or a recorded tree. 0: no child is, more than one may
- * be, or it cannot be seen. */
+/* Thread `tid` of process `pid` is in `system_call`; path: of the descriptor that it waits for, as in struct
+ * analysis_wait ("pipe:[4711]", "socket:[4711] to 127.0.0.1:8080"), or "". proc_root: "/proc", or a recorded tree. 0:
+ * no child is, more than one may be, or it cannot be seen. */
 pid_t other_end_find(const char *proc_root, pid_t pid, uint32_t tid, int32_t system_call, const char *path);
 
 #endif

@@ -22,7 +22,8 @@ struct socket_peers {
 	uint64_t read_ns;          /* of the last look; 0 none yet */
 };
 
-/* "10.0.0.7:443", "[fe80::1]:29500"; false: no TCP connection, or not found out this time. The inode is a living socket's of pid. */
+/* "10.0.0.7:443", "[fe80::1]:29500"; false: no TCP connection, or not found out this time. The inode is a living
+ * socket's of pid. */
 bool socket_peer_find(struct socket_peers *peers, const char *proc_root, pid_t pid, uint64_t inode, uint64_t now_ns,
 		      char text[SOCKET_PEER_TEXT]);
 

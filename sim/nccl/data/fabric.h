@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the way between GPUs does to collectives: SIM_NCCL_STALL, SIM_NCCL_SKEW, SIM_NCCL_SLOW; docs/stand-in.md says how. */
+/* What the way between GPUs does to collectives: SIM_NCCL_STALL, SIM_NCCL_SKEW, SIM_NCCL_SLOW; docs/stand-in.md says
+ * how. */
 #ifndef SIM_NCCL_DATA_FABRIC_H
 #define SIM_NCCL_DATA_FABRIC_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A piece of work on a thread of its own. All such threads begin in one function, as NCCL's do in ncclAsyncJobMain(). */
+/* A piece of work on a thread of its own. All such threads begin in one function, as NCCL's do in
+ * ncclAsyncJobMain(). */
 #ifndef SIM_NCCL_LAUNCH_ASYNC_H
 #define SIM_NCCL_LAUNCH_ASYNC_H
 

@@ -209,7 +209,8 @@ static void flush(struct proxy *proxy)
 	}
 }
 
-/* At its end the proxy waits for works whose events have not come. The thread of 2.31 gives up those that are not to be seen yet. */
+/* At its end the proxy waits for works whose events have not come. The thread of 2.31 gives up those that are not to be
+ * seen yet. */
 static bool has_ended(const struct proxy *proxy, bool stands)
 {
 	struct network *network = proxy->comm->network;

@@ -45,8 +45,9 @@ ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
  * are not delivered then, as in NCCL.
  */
 void proxy_stop(struct proxy *proxy);
-/* Before a plan with KernelCh events is handed over: up to 2.30.7 NCCL makes a queue in /dev/shm for the first one, ignores when there is no
- * room for it, and is then ended by SIGSEGV (NVIDIA/nccl#2326). The room is looked for and not taken. */
+/* Before a plan with KernelCh events is handed over: up to 2.30.7 NCCL makes a queue in /dev/shm for the first one,
+ * ignores when there is no room for it, and is then ended by SIGSEGV (NVIDIA/nccl#2326). The room is looked for and not
+ * taken. */
 void proxy_need_queue(struct proxy *proxy);
 /* Hands over what follows from a launched plan whose Coll and P2p events have been started. */
 void proxy_post(struct proxy *proxy, struct posting posting);

@@ -5,7 +5,8 @@
 #include "sim/workload/host/data_file.h"
 #include "sim/workload/host/log_writer.h"
 
-/* TorchTitan gives TensorBoard's writer a queue of 1000; a histogram of every parameter of a model is hundreds of events. */
+/* TorchTitan gives TensorBoard's writer a queue of 1000; a histogram of every parameter of a model is hundreds of
+ * events. */
 enum { SCALARS_BYTES = 200, SCALARS = 4, HISTOGRAMS = 400, TENSORBOARD_ROOM = 1000, SHORT_ROOM = 2 };
 
 static int open_log_with(struct fault *fault, unsigned int room)
@@ -50,8 +51,8 @@ static void log_summaries(struct fault *fault, int step)
 		log_writer_put(fault->tool, all ? fault->options->log_bytes / HISTOGRAMS : SCALARS_BYTES, false);
 }
 
-/* What it logs becomes more with each step. At first the thread can write it beside the step; when it cannot any more, steps
- * become longer by what each adds. */
+/* What it logs becomes more with each step. At first the thread can write it beside the step; when it cannot any more,
+ * steps become longer by what each adds. */
 static void log_more_and_more(struct fault *fault, int step)
 {
 	size_t times = fault_holds(fault, step) ? (size_t)(step - fault->options->fault_step) + 1 : 0;

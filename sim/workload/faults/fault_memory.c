@@ -155,7 +155,8 @@ static _Noreturn void swap_or_die(void)
 	_exit(swapped_kb() > 0 ? PROBE_SWAPPED : PROBE_NOT_SWAPPED);
 }
 
-/* Swap in place is not enough: there are kernels whose OOM killer ends a process at its limit and leaves swap unused. */
+/* Swap in place is not enough: there are kernels whose OOM killer ends a process at its limit and leaves swap
+ * unused. */
 static int check_swap(char *reason, size_t size)
 {
 	int status, err = check_memory(reason, size);

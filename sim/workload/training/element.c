@@ -6,7 +6,8 @@
 
 enum { FLOAT_MANTISSA = 23, FLOAT_BIAS = 127 };
 
-/* Exponent and mantissa lie as in IEEE 754; in e4m3 the largest exponent is a number's, too, and NaN its last mantissa. */
+/* Exponent and mantissa lie as in IEEE 754; in e4m3 the largest exponent is a number's, too, and NaN its last
+ * mantissa. */
 struct format {
 	size_t size;
 	int mantissa, bias;

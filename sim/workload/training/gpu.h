@@ -20,8 +20,8 @@ struct gpu {
 void gpu_check(CUresult result, const char *what);
 #define GPU_CHECK(call) gpu_check((call), #call)
 
-/* Opens device `local_rank`, modulo how many there are, and makes its context current in this thread. host_waits: one of
- * CU_CTX_SCHED_…. */
+/* Opens device `local_rank`, modulo how many there are, and makes its context current in this thread. host_waits: one
+ * of CU_CTX_SCHED_…. */
 void gpu_open(struct gpu *gpu, int local_rank, unsigned int host_waits);
 void gpu_close(struct gpu *gpu);
 

@@ -17,8 +17,8 @@ struct noise {
 	double normal;
 };
 
-/* By what the computation of this step is multiplied, at least 1; steps are asked for in their order. The same for equal
- * rank and step in each run. */
+/* By what the computation of this step is multiplied, at least 1; steps are asked for in their order. The same for
+ * equal rank and step in each run. */
 double noise_factor(struct noise *noise, int step);
 
 #endif

@@ -6,8 +6,8 @@
 
 typedef void number_function(uint64_t number);
 
-/* In the global scope, or in a library that is loaded already: NCCL loads its plugin into no scope of others. NULL: this
- * process has no such function. */
+/* In the global scope, or in a library that is loaded already: NCCL loads its plugin into no scope of others. NULL:
+ * this process has no such function. */
 static number_function *find(const char *name, const char *library)
 {
 	void *found = dlsym(RTLD_DEFAULT, name);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/numbers/chance.h"
 #include "analysis/measure/lateness.h"
 #include "analysis/late/peers.h"
 #include "analysis/numbers/steadiness.h"
@@ -12,7 +13,8 @@
 static const uint32_t looks[] = { 3, 4, 6, 12, 24, PEERS_LENGTH_MAX }; /* steps that a rank is looked at over */
 
 enum {
-	THREE = 2, /* of excursions_lengths */
+	TWO = 1, /* of excursions_lengths */
+	THREE = 2,
 	TWELVE = 4,
 	HALF = 2,
 	QUARTER = 4, /* of an excursion's steps may be less late */
@@ -228,6 +230,33 @@ static double largest_ns(const struct comparison *comparison)
 	return size_ns(size);
 }
 
+/* Does it last for few steps at most? Work does not vary by whole steps. Nor do windows show much that lasts, as each averages several steps,
+ * unless all of a host is late: then the few other hosts show too little. */
+static bool is_noise_short(const struct comparison *comparison)
+{
+	bool whole_host = comparison->chosen.units < comparison->chosen.ranks;
+
+	if (comparison->stands || (excursions_are_windows(comparison->peers->stragglers) && !whole_host))
+		return true;
+	return lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_ROW_LASTS;
+}
+
+/* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
+ * far more than they were for longer. */
+static bool is_beyond_all(struct comparison *comparison, uint32_t length, double beyond_ns)
+{
+	bool early = steps_of(comparison) < EXCURSION_EARLY;
+
+	add_up(comparison, 0);
+	if (!is_noise_short(comparison))
+		return false; /* then a row of late steps is as likely as a single one */
+	double alone_ns = largest_ns(comparison);
+	add_up(comparison, length);
+	double times = early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL, hidden = hidden_ns(comparison);
+	return beyond_ns + hidden >= times * (alone_ns + hidden) && alone_ns >= EXCURSION_ALONE * largest_ns(comparison) &&
+	       beyond_ns >= bound_ns(comparison, length);
+}
+
 /* Then it had no step to become late in. */
 static bool is_steady_from_the_start(const struct comparison *comparison, uint64_t least_ns)
 {
@@ -398,6 +427,25 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
 }
 
+/* Larger by far than what it changes by, as noise that lasts for less than so many steps never is. Windows average several steps. */
+static bool is_constant(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
+{
+	return excursions_are_windows(comparison->peers->stragglers) ||
+	       steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_QUIET;
+}
+
+/* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
+ * even if the rank is usually as slow as ranks may be. */
+static bool is_beyond_long(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns, uint64_t limit_ns)
+{
+	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
+		return false;
+	if (wanders(comparison->suspect, length) || !is_constant(comparison, length, least_ns))
+		return false;
+	add_up(comparison, TWELVE);
+	return beyond_ns >= bound_ns(comparison, TWELVE);
+}
+
 /* Compared with shorter excursions of the others. */
 static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t limit_ns)
 {
@@ -422,7 +470,58 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with);
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, least_ns, beyond_ns, limit_ns) ||
+	       (!(steps >= excursions_lengths[TWELVE] && wanders(suspect, steps)) &&
+		is_beyond_all(comparison, steps > excursions_lengths[THREE] ? THREE : TWO, beyond_ns));
+}
+
+/* As late as that in so many steps in a row, and others as often as they were so far: would that come by chance in such a
+ * job, with what noise is left of itself from one step to the next? */
+static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t least_ns)
+{
+	uint64_t beyond_ns = beyond_usual_ns(comparison, row, least_ns);
+	double all = 1, late = 1, steps = steps_of(comparison);
+
+	double hidden = hidden_ns(comparison);
+
+	if (steps < EXCURSION_ROW_AFTER || !choose(comparison, row, least_ns) || comparison->chosen.units < 2)
+		return false;
+	if ((double)beyond_ns + hidden < EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden))
+		return false; /* the others may have been so as often, unseen */
+	add_up(comparison, 0);
+	for (uint32_t k = 0; k < EXCURSION_SIZES; k++) {
+		all += comparison->seen.sizes[k];
+		late += k >= excursions_size(beyond_ns) ? comparison->seen.sizes[k] : 0;
+	}
+	double lasts = seen_to_last(&comparison->seen, steps), pairs = comparison->seen.pairs[0];
+	if (lasts > EXCURSION_ROW_LASTS || telling_steps(&comparison->seen) < EXCURSION_ROW_TELLING)
+		return false;
+	double left = fmin(correlation(&comparison->seen, 0) + EXCURSION_DOUBT * sqrt(lasts / pairs), 1);
+	double each = late / all, again = each + (1 - each) * left;
+	return chance_is_excluded(each * pow(again, row - 1),
+				  EXCURSION_ROW_MARGIN * steps * comparison->peers->stragglers->suspect_count);
+}
+
+static_assert((int)EXCURSION_ROW_MAX <= (int)EXCURSION_STEPS_MIN, "so many were seen of each rank that is looked at");
+
+/* Who has been late for longer already was so by something that lasts: that the others' noise does not says nothing then. */
+static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
+{
+	const struct suspect *suspect = comparison->suspect;
+	uint64_t least_ns = UINT64_MAX;
+
+	if (excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
+		return false;
+	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX; row++) {
+		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - (row - 1));
+		least_ns = late_ns < least_ns ? late_ns : least_ns;
+		if (least_ns < limit_ns)
+			return false;
+		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns) &&
+		    begins_with_a_jump(comparison, row, least_ns))
+			return true;
+	}
+	return false;
 }
 
 /* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late
@@ -444,7 +543,7 @@ bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uin
 		return false;
 	for (uint32_t i = 0; i < sizeof(looks) / sizeof(*looks) && !proven; i++)
 		proven = is_beyond(&comparison, i, limit_ns);
-	return proven && !peers->incomplete;
+	return (proven || is_in_a_row(&comparison, limit_ns)) && !peers->incomplete;
 }
 
 double excursion_lasts(const struct stragglers *stragglers, const struct suspect *suspect)

@@ -23,15 +23,21 @@ enum {
 	EXCURSION_STEADY_LONG = 8, /* … over EXCURSION_LONG steps, of one that has jumped and does not wander */
 	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
 	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
-	EXCURSION_LONG = 24,      /* steps over which half of that suffices, and which one other rank, or host, takes */
+	EXCURSION_LONG = 24,     /* steps, that are compared with 12 of the others, however long noise lasts, … */
+	EXCURSION_LONG_TIMES = 4, /* … once it has come and gone so often */
 	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late */
 	EXCURSION_DOUBT = 2,      /* standard errors */
 	EXCURSION_NEVER = 3,      /* times may be what was not seen at all */
 	EXCURSION_ROW_MIN = 3,    /* steps in a row … */
+	EXCURSION_ROW_MAX = 8,
 	EXCURSION_ROW_LONGER = 12, /* but not in three quarters of so many */
 	EXCURSION_BEFORE = 1,     /* of so many steps before a jump may be a quarter as late */
 	EXCURSION_STANDS = 2,     /* whole steps in each step: that is no work that takes longer */
 	EXCURSION_UNUSUAL = 20,   /* one in so many steps of the others is unusual; a jump does not begin at one */
+	EXCURSION_ROW_AFTER = 24, /* … of the job, … */
+	EXCURSION_ROW_LASTS = 3,  /* … where noise lasts for no longer, … */
+	EXCURSION_ROW_MARGIN = 10, /* times as little chance as is asked for: ranks are never quite alike */
+	EXCURSION_ROW_TELLING = 5, /* … as so many late steps of the others show */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
@@ -39,8 +45,11 @@ enum {
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };
+#define EXCURSION_BEYOND_ALL 1.5 /* times what any other was ever late by in one step, … */
+#define EXCURSION_BEYOND_EARLY 2   /* … in the first steps, and then … */
 #define EXCURSION_EARLY_SHARE  0.2 /* … only by so much of the step, … */
 #define EXCURSION_NO_NOISE   0.33 /* … or so much, from the first step on, however it varies */
+#define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
 #define EXCURSION_LASTS      0.8  /* of noise that is left a step later, until they have shown otherwise */
 #define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
 #define EXCURSION_EVEN      1.5  /* times the least of a few steps may be the most of them */

@@ -80,6 +80,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost while steps are early"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost steadily from the first on, is no noise"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_BEYOND_EARLY, "what any other rank was late by, while steps are early"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by, later on"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES, "passes of a pipeline are seen before they are taken for steps"),

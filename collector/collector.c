@@ -238,6 +238,7 @@ static void on_tick(uv_timer_t *timer)
 	struct collector *collector = timer->data;
 	uint64_t now_ns = uv_hrtime();
 
+	collector->outlet.directory = boxes_directory(collector);
 	bool boxes = watch_tick(&collector->watch, now_ns);
 
 	lookout_tick(&collector->lookout, now_ns);

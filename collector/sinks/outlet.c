@@ -57,10 +57,12 @@ static void announce(struct outlet *outlet, const char *line)
 
 static void hand_out(struct outlet *outlet, const struct rw_finding *finding, const char *line, bool known)
 {
+	/* Before anybody hears of it: whoever does may end us at once. */
+	evidence_sink_put(outlet->evidence, line);
+	evidence_sink_tick(outlet->evidence, outlet->directory, clock_monotonic_ns());
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
 	publisher_finding(outlet->publisher, line);
-	evidence_sink_put(outlet->evidence, line);
 	if (board_tell(&outlet->board, finding) && !known)
 		command_sink_put(outlet->command, line);
 	announce(outlet, line); /* a notice may have been more before: its end is told */

@@ -11,6 +11,7 @@
 
 #include "blackbox/evidence.h"
 #include "collector/sinks/evidence.h"
+#include "collector/sinks/outlet.h"
 #include "finding/kept_findings.h"
 #include "finding/value.h"
 
@@ -110,6 +111,24 @@ static const char *kept_text(void)
 	}
 	kept_findings_free(&kept);
 	return text;
+}
+
+/* Whoever hears of a finding may end the collector at once. No turn of its loop comes between the two. */
+Test(evidence_sink, a_finding_is_kept_before_anybody_hears_of_it)
+{
+	struct outlet outlet;
+	char *line = line_of(&(struct told){ "a", "open", "ebpf", "io", 10, 1, 2 });
+	json_t *finding = json_loads(line, 0, NULL);
+
+	cr_assert_eq(outlet_open(&outlet, NULL, true), 0);
+	outlet.evidence = new_sink();
+	outlet.directory = place;
+	outlet_put_json(&outlet, finding);
+	cr_expect_str_eq(kept_text(), "open ebpf io;");
+	json_decref(finding);
+	free(line);
+	evidence_sink_free(outlet.evidence, place);
+	outlet_close(&outlet);
 }
 
 Test(evidence_sink, the_latest_state_is_kept_with_the_best_cause)

@@ -2,6 +2,7 @@
 #include "console/top/canvas.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,22 +256,4 @@ char *canvas_row_text(const struct canvas *canvas, int row, char *text, size_t s
 	}
 	text[end] = '\0';
 	return text;
-}
-
-void canvas_dump(const struct canvas *canvas, FILE *out)
-{
-	size_t size = (size_t)canvas->width * 4 + 8;
-	char *text = malloc(size);
-	int blank = 0;
-
-	for (int row = 0; text && row < canvas->height; row++) {
-		if (!*canvas_row_text(canvas, row, text, size)) {
-			blank++;
-			continue;
-		}
-		for (; blank; blank--)
-			fputc('\n', out);
-		fprintf(out, "%s\n", text);
-	}
-	free(text);
 }

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <wchar.h>
 
 enum canvas_style {
@@ -55,7 +54,5 @@ void canvas_spark(struct canvas *canvas, int row, int column, enum canvas_style 
 
 /* One row as UTF-8 without blanks at its end, into `text`; returns text. */
 char *canvas_row_text(const struct canvas *canvas, int row, char *text, size_t size);
-/* The rows down to the last that is not blank. */
-void canvas_dump(const struct canvas *canvas, FILE *out);
 
 #endif

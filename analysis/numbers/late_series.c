@@ -12,6 +12,7 @@
 struct window {
 	uint32_t length;
 	double mean_ms, median_ms, low_ms, high_ms; /* low, high: quartiles */
+	double older_ms, newer_ms;                  /* means of its halves */
 	uint32_t late;                              /* rows in which it was late by half of the median */
 };
 
@@ -47,17 +48,31 @@ void late_series_begin(struct late_series *series)
 		series->pasts[i].late_ms[series->row % LATE_SERIES_KEPT] = NAN;
 }
 
-void late_series_put(struct late_series *series, uint32_t index, double late_ms)
-{
-	series->pasts[index].late_ms[series->row % LATE_SERIES_KEPT] = (float)late_ms;
-}
-
 /* NAN: not known, or before the job. */
 static double late_at(const struct late_series *series, uint32_t index, uint64_t back)
 {
 	if (back >= series->row || back >= LATE_SERIES_KEPT)
 		return NAN;
 	return series->pasts[index].late_ms[(series->row - back) % LATE_SERIES_KEPT];
+}
+
+static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
+{
+	double left = 1 - 1.0 / LATE_SERIES_MEMORY;
+
+	noise->rows = noise->rows * left + 1;
+	noise->sum_ms = noise->sum_ms * left + (now_ms + before_ms) / 2;
+	noise->squares = noise->squares * left + (now_ms * now_ms + before_ms * before_ms) / 2;
+	noise->products = noise->products * left + now_ms * before_ms;
+}
+
+void late_series_put(struct late_series *series, uint32_t index, double late_ms)
+{
+	double before_ms = late_at(series, index, 1);
+
+	series->pasts[index].late_ms[series->row % LATE_SERIES_KEPT] = (float)late_ms;
+	if (series->row > LATE_SERIES_FIRST + 1 && !isnan(late_ms) && !isnan(before_ms))
+		add_noise(&series->pasts[index].noise, late_ms, before_ms);
 }
 
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back)
@@ -81,14 +96,18 @@ bool late_series_is_late(const struct late_series *series, uint32_t index, doubl
 static bool open_window(const struct late_series *series, uint32_t index, uint32_t length, struct window *window)
 {
 	double sorted[LATE_SERIES_ROWS_MAX];
+	uint32_t half = length / 2;
 
+	*window = (struct window){ .length = length };
 	for (uint32_t back = 0; back < length; back++) {
 		sorted[back] = late_at(series, index, back);
 		if (isnan(sorted[back]))
 			return false;
+		window->newer_ms += back < half ? sorted[back] / half : 0;
+		window->older_ms += back >= length - half ? sorted[back] / half : 0;
 	}
 	sort_doubles(sorted, length);
-	*window = (struct window){ .length = length, .median_ms = sorted[length / 2] };
+	window->median_ms = sorted[length / 2];
 	window->low_ms = sorted[(length - 1) / 4];
 	window->high_ms = sorted[length - 1 - (length - 1) / 4];
 	for (uint32_t i = 0; i < length; i++) {
@@ -103,29 +122,49 @@ static bool is_dear(const struct window *window, double row_ms)
 	return window->median_ms >= cost_ms(row_ms) && window->mean_ms * window->length >= LATE_SERIES_COST * row_ms;
 }
 
+/* By about as much in each row, and by no more in the newer ones: noise that lasts grows before it goes. */
 static bool is_steady(const struct window *window)
 {
 	return window->late >= window->length - window->length / LATE_SERIES_OUTLIERS &&
 	       window->low_ms >= LATE_SERIES_STEADY * window->median_ms &&
-	       window->high_ms * LATE_SERIES_STEADY <= window->median_ms;
+	       window->high_ms * LATE_SERIES_STEADY <= window->median_ms &&
+	       window->newer_ms * LATE_SERIES_STEADY <= window->older_ms;
 }
 
-/* Before, on average, and in each row. */
-static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window)
+/* Is much of what other ranks are late by left a row later, about what each is late by on average? So it is taken to
+ * be, too, where too little was seen. Where it does not last, a single late row says nothing about many in a row. */
+static bool does_noise_last(const struct late_series *series, uint32_t index)
 {
-	uint32_t known = 0;
+	double rows = 0, squares = 0, products = 0;
+
+	for (uint32_t i = 0; i < series->count; i++) {
+		const struct late_noise *noise = &series->pasts[i].noise;
+		if (i == index || series->pasts[i].open || noise->rows <= 0)
+			continue;
+		double level = noise->sum_ms * noise->sum_ms / noise->rows;
+		rows += noise->rows;
+		squares += noise->squares - level;
+		products += noise->products - level;
+	}
+	return rows < LATE_SERIES_PAIRS || products > LATE_SERIES_LASTS * squares;
+}
+
+/* Before, on average, and in each row; where noise does not last one row may have been an exception. */
+static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window, bool lasts)
+{
+	uint32_t known = 0, late = 0;
 	double sum_ms = 0;
 
 	for (uint32_t i = 0; i < LATE_SERIES_BEFORE; i++) {
 		double late_ms = late_at(series, index, window->length + i);
 		if (isnan(late_ms))
 			continue;
-		if (late_ms * LATE_SERIES_CALM > window->median_ms)
-			return false;
+		late += late_ms * LATE_SERIES_CALM > window->median_ms;
 		known++;
 		sum_ms += late_ms;
 	}
-	return known >= LATE_SERIES_BEFORE_MIN && fabs(sum_ms) * LATE_SERIES_CALM_MEAN <= window->mean_ms * known;
+	return known >= LATE_SERIES_BEFORE_MIN && late <= (lasts ? 0 : known / LATE_SERIES_OUTLIERS) &&
+	       fabs(sum_ms) * LATE_SERIES_CALM_MEAN <= window->mean_ms * known;
 }
 
 /* From one row to the next, on average over the newest rows; NAN: not known. */
@@ -190,40 +229,61 @@ static bool is_of_same_place(const struct late_series *series, uint32_t one, uin
 	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
 }
 
-/* In any row that is kept, from so many back on, but the first ones of the job, which warm up. */
-static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window, uint32_t from)
+/* In the rows that end so many back; NAN: not known of all. */
+static double run_ms(const struct late_series *series, uint32_t index, uint64_t back, uint32_t rows)
+{
+	double sum_ms = 0;
+
+	for (uint32_t i = 0; i < rows; i++)
+		sum_ms += late_at(series, index, back + i);
+	return sum_ms / rows;
+}
+
+/* In any row that is kept, from so many back on, but the first ones of the job, which warm up; where noise does not
+ * last, over a run of them. */
+static bool was_as_late(const struct late_series *series, uint32_t index, const struct window *window, uint32_t from,
+			bool lasts)
 {
 	uint64_t first = series->pasts[index].explained;
 
 	first = first > LATE_SERIES_FIRST ? first : LATE_SERIES_FIRST;
 	for (uint64_t back = from; first + back < series->row && back < LATE_SERIES_KEPT; back++)
-		if (late_at(series, index, back) * LATE_SERIES_BEYOND > window->median_ms)
+		if (run_ms(series, index, back, lasts ? 1 : LATE_SERIES_RUN) * LATE_SERIES_BEYOND > window->median_ms)
 			return true;
 	return false;
 }
 
 /* Noise that lasts begins and stays as a fault does; but where there is such noise, it has hit others, too. */
-static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window)
+static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window, bool lasts)
 {
 	for (uint32_t i = 0; i < series->count; i++) {
 		if (i == index || series->pasts[i].open)
 			continue;
 		bool together = is_of_same_place(series, index, i) && is_late_with(series, i, window);
-		if (was_as_late(series, i, window, together ? window->length : 0))
+		if (was_as_late(series, i, window, together ? window->length : 0, lasts))
 			return true;
 	}
 	return false;
 }
 
+static bool is_proven_over(const struct late_series *series, uint32_t index, const struct window *window, double row_ms)
+{
+	if (!is_dear(window, row_ms) || !is_steady(window))
+		return false;
+	bool lasts = does_noise_last(series, index);
+
+	return was_calm_before(series, index, window, lasts) && is_as_smooth_as_others(series, index, window) &&
+	       is_much_beside_named(series, window) && !was_anybody_as_late(series, index, window, lasts);
+}
+
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms)
 {
+	struct window window;
+
 	for (uint32_t length = LATE_SERIES_ROWS_MIN; length <= LATE_SERIES_ROWS_MAX; length++) {
-		struct window window;
 		if (!open_window(series, index, length, &window))
 			return false;
-		if (is_dear(&window, row_ms) && is_steady(&window) && was_calm_before(series, index, &window) &&
-		    is_as_smooth_as_others(series, index, &window) && is_much_beside_named(series, &window) &&
-		    !was_anybody_as_late(series, index, &window))
+		if (is_proven_over(series, index, &window, row_ms))
 			return true;
 	}
 	return false;

@@ -25,16 +25,26 @@ enum {
 	LATE_SERIES_OUTLIERS = 7, /* one of so many rows since then may be one in which it was late by less than half */
 	LATE_SERIES_BEYOND = 2,   /* times as late as any other rank ever was, unless a finding explains that */
 	LATE_SERIES_BESIDE = 2,   /* beside a rank that is named another one must be late by such a part of it */
+	LATE_SERIES_RUN = 3,      /* rows on average, where noise does not last */
 	LATE_SERIES_KEPT = 256,   /* rows of history a rank */
+	LATE_SERIES_MEMORY = 64,  /* rows over which it is measured how long noise lasts */
+	LATE_SERIES_PAIRS = 32,   /* rows of other ranks show that, at least */
 };
 #define LATE_SERIES_SHARE   0.03 /* of a row is what a lateness must cost, … */
 #define LATE_SERIES_COST_MS 20.0 /* … and so much, if that is more … */
 #define LATE_SERIES_STEADY  0.65 /* of the median are its quartiles since then, at least, and its inverse at most */
 #define LATE_SERIES_COST    1.2  /* … and so many rows, in all, since it began */
+#define LATE_SERIES_LASTS   0.3  /* noise lasts where more of it than this is left a row later */
+
+/* Sums over a rank's rows and the one before each of them, of which older ones count less. */
+struct late_noise {
+	double rows, sum_ms, squares, products;
+};
 
 /* One rank's past. */
 struct late_past {
 	float late_ms[LATE_SERIES_KEPT]; /* by row % LATE_SERIES_KEPT; NAN: not known */
+	struct late_noise noise;
 	uint64_t explained;              /* up to this row a finding explains what it was late by; 0 none did */
 	uint32_t place;                  /* where it is: the same number for ranks that may be late together; 0: nowhere */
 	bool open;                       /* it is named */

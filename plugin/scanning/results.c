@@ -180,7 +180,8 @@ static void keep_budget(struct recording *recording, uint64_t now_ns)
 	atomic_store_explicit(&header->cost_ppm, budget->cost_ppm, memory_order_relaxed);
 	if (recording->config.scan != CONFIG_SCAN_ALL)
 		set_every(&header->scan_every, budget->scan_every);
-	set_every(&header->progress_every, budget->progress_every);
+	if (recording->config.gpu_time != CONFIG_GPU_TIME_WATERMARK) /* which asks for the progress of all */
+		set_every(&header->progress_every, budget->progress_every);
 	atomic_store_explicit(&recording->small_every, budget->small_every, memory_order_relaxed);
 	if (!budget_has_first(budget))
 		atomic_store_explicit(&recording->scan_first, 0, memory_order_relaxed);

@@ -24,8 +24,8 @@ FAULT_STEP, STEPS = 14, 44
 WITHIN_STEPS, MORE_S = 10, 2.0  # six late steps are what it takes, and records are half a second old when they are judged
 SIZES = (f"--steps={STEPS}", "--limit=90")
 FSDP = ("--ranks=8", "--accumulate=8", "--layers=3", "--elements=4096", "--step-ms=190")
-TENSOR = ("--mesh=fsdp=4,tp=2", "--layers=4", "--elements=2048", "--step-ms=85")
-PIPELINE = ("--mesh=pp=2,dp_replicate=4", "--microbatches=4", "--layers=4", "--elements=4096", "--step-ms=80")
+TENSOR = ("--mesh=fsdp=4,tp=2", "--layers=4", "--elements=2048", "--step-ms=110")
+PIPELINE = ("--mesh=pp=2,dp_replicate=4", "--microbatches=4", "--layers=4", "--elements=4096", "--step-ms=100")
 
 
 def slow(percent, rank, ranks=1):
@@ -66,6 +66,11 @@ def limit_s(job):
     return MORE_S + WITHIN_STEPS * statistics.median(stage.job_result(job)["step_ms"][FAULT_STEP:]) / 1e3
 
 
+def steps_of(job):
+    steps = stage.job_result(job)["step_ms"]
+    return f", steps of {statistics.median(steps[:FAULT_STEP]):.0f} ms before and {statistics.median(steps[FAULT_STEP:]):.0f} ms after"
+
+
 def judge(failures, play, name, job, slow_ranks):
     named = [(at_ns, finding) for at_ns, finding in job.out.json()
              if finding.get("kind") == "straggler" and finding.get("severity") != "notice"]
@@ -74,7 +79,7 @@ def judge(failures, play, name, job, slow_ranks):
     if not slow_ranks:
         return
     found = {rank for _, finding in named for rank in finding["ranks"]}
-    failures.check(found == set(slow_ranks), f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were")
+    failures.check(found == set(slow_ranks), f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were{steps_of(job)}")
     if found:
         after_s = (named[0][0] - fault_begins_ns(play)) / 1e9
         failures.check(after_s <= limit_s(job), f"{name}: after {after_s:.1f} s, limit {limit_s(job):.1f} s")

@@ -92,7 +92,8 @@ Test(late_series, a_rank_is_not_found_where_another_one_was_as_late_before)
 {
 	begin();
 	calm(6);
-	row_with(2, LATE_MS);
+	for (int i = 0; i < LATE_SERIES_RUN; i++)
+		row_with(2, LATE_MS);
 	calm(12);
 	cr_expect_eq(rows_until_found(30, LATE_MS), 0);
 }
@@ -103,6 +104,60 @@ Test(late_series, the_first_rows_of_a_job_are_no_measure)
 	row_with(2, 4 * LATE_MS);
 	calm(12);
 	cr_expect_eq(rows_until_found(20, LATE_MS), 6);
+}
+
+/* What polling a GPU every few milliseconds adds to a short step on a busy host: each row is a new draw, and one of 15
+ * is later by more than half of the fault. */
+static double drawn_ms(uint32_t rank, uint64_t row)
+{
+	return noise_ms(rank, row) + ((row * 4 + rank * 2) % 15 ? 0 : 30);
+}
+
+/* What noise that lasts adds: for ten rows a rank is late by as much, then another one. */
+static double lasting_ms(uint32_t rank, uint64_t row)
+{
+	return row / 10 % (RANKS - 1) == rank ? 30 : 0;
+}
+
+static int rows_until_found_in(double (*noise)(uint32_t, uint64_t), double late_ms)
+{
+	begin();
+	for (int i = 0; i < 90; i++) {
+		late_series_begin(&series);
+		for (uint32_t k = 0; k < RANKS; k++)
+			late_series_put(&series, k, noise(k, series.row) + (k == RANKS - 1 && i >= 60 ? late_ms : 0));
+		for (uint32_t k = 0; k < RANKS - 1; k++)
+			cr_expect_not(is_found(k), "rank %u in row %d", k, i);
+		if (is_found(RANKS - 1))
+			return i - 59;
+	}
+	return 0;
+}
+
+Test(late_series, single_late_rows_of_others_are_no_measure_where_noise_does_not_last)
+{
+	int rows = rows_until_found_in(drawn_ms, 55);
+
+	cr_expect(rows >= 6 && rows <= 12, "%d", rows);
+}
+
+Test(late_series, where_noise_lasts_they_are)
+{
+	cr_expect_eq(rows_until_found_in(lasting_ms, 55), 0);
+}
+
+/* What lasts by itself grows before it goes; a fault costs the same from its first row on. */
+Test(late_series, what_grows_is_not_taken_for_a_fault)
+{
+	static const double parts[] = { 0.9, 0.95, 0.95, 1.3, 1.6, 1.7 };
+
+	begin();
+	for (int i = 0; i < 30; i++) {
+		late_series_begin(&series);
+		for (uint32_t k = 0; k < RANKS; k++)
+			late_series_put(&series, k, k == 5 ? (i < 24 ? 0 : 2 * LATE_MS * parts[i - 24]) : 3 * noise_ms(k, series.row));
+		cr_expect_not(is_found(5), "row %d", i);
+	}
 }
 
 /* It doubles within a row, and lasts, as noise of a heavy tail does; but what lasts by itself changes by more, the

@@ -372,6 +372,20 @@ static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_
 	return now_ns < suspect->decided_ns + SUMS_LEFT * row_ns || is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
+/* It was reported while it was late, and is late no longer: its newest rows show less than half of that. */
+static bool is_told_and_over(const struct analysis *analysis, uint32_t rank, const struct recent *recent)
+{
+	const struct suspect *suspect = by_operations(analysis, rank);
+	const struct rows *rows = &analysis->rows;
+
+	if (!recent->by_rows || !suspect)
+		return false;
+	const struct rows_rank *late = &rows->ranks[rank];
+	const struct row *since = &late->rows[late->since_row % ROWS_KEPT];
+	uint64_t now_ns = rows_late_ns(rows, rank, ROW_JUDGE_CLEAN) * rows->steps;
+	return since->number == late->since_row && suspect->told_ns > since->from_ns && now_ns * recent->count * 2 < recent->late_ns;
+}
+
 /* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no
  * cause that is seen it may as well be noise, or what a rank works longer that others make wait. */
 static bool is_worth_telling(const struct record *record)
@@ -398,7 +412,7 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 		look_back_by_rows(&analysis->rows, rank, &recent);
 	else
 		look_back(&analysis->sums, rank, &recent);
-	if (!analysis->sums.ranks[rank].told && desync_of_rank(analysis, rank, now_ns))
+	if (!analysis->sums.ranks[rank].told && (is_told_and_over(analysis, rank, &recent) || desync_of_rank(analysis, rank, now_ns)))
 		return;
 	if (!recent.count || !is_fair(&recent) || !is_first(&analysis->sums, ranks, count, rank) || is_left_to_steps(analysis, rank, &recent))
 		return;

@@ -15,8 +15,7 @@ enum {
 struct stages {
 	uint64_t *values;       /* room for two of each rank */
 	uint32_t *numbers;      /* of those that were judged, … */
-	double *own_ms, *others; /* … their work, and how many times as long as usual the others work */
-	double *times;           /* room for one of each rank */
+	double *own_ms, *times; /* … their work, and room for one of each rank */
 	uint32_t count;
 };
 
@@ -168,9 +167,9 @@ static void learn(struct row_judge_stage *stage, double own_ms, double all)
 	stage->usual_ms += copysign(fmin(fabs(away_ms), stage->usual_ms / FOLLOWS), away_ms);
 }
 
-/* How many times as long as usual the other stages work in this row: that one of them for which it is least but half of
- * them; 0 not known. */
-static double find_others(const struct row_judge *judge, const struct stages *stages, uint32_t but)
+/* How many times as long as usual the stages work in this row, but for one of them: that one for which it is least but
+ * half of them; 0 not known. but: an index, or how many there are for none. */
+static double find_all(const struct row_judge *judge, const struct stages *stages, uint32_t but)
 {
 	uint32_t known = 0;
 
@@ -184,16 +183,17 @@ static double find_others(const struct row_judge *judge, const struct stages *st
 /* Stages of a pipeline do different work: each is compared with its own past, and that with what the others do. */
 static void judge_stages(struct row_judge *judge, const struct stages *stages)
 {
+	double all = find_all(judge, stages, stages->count);
+
 	for (uint32_t i = 0; i < stages->count; i++) {
 		const struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
-		double others = find_others(judge, stages, i);
+		double others = find_all(judge, stages, i);
 		if (others > 0 && stage->usual_ms > 0)
 			late_series_put(&judge->stages_late, stages->numbers[i],
 					stages->own_ms[i] - stage->usual_ms * fmax(others, 1));
-		stages->others[i] = others > 0 ? others : 1;
 	}
 	for (uint32_t i = 0; i < stages->count; i++)
-		learn(&judge->stages[stages->numbers[i]], stages->own_ms[i], stages->others[i]);
+		learn(&judge->stages[stages->numbers[i]], stages->own_ms[i], all > 0 ? all : 1);
 }
 
 /* Late beyond chance from now on, or no longer. */
@@ -292,7 +292,6 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 		.values = calloc(2 * (size_t)count + 2, sizeof(*found.values)),
 		.numbers = calloc(count + 1, sizeof(*found.numbers)),
 		.own_ms = calloc(count + 1, sizeof(*found.own_ms)),
-		.others = calloc(count + 1, sizeof(*found.others)),
 		.times = calloc(count + 1, sizeof(*found.times)),
 	};
 
@@ -300,7 +299,7 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 		entries[i].judged = entries[i].begins = false;
 		entries[i].late_ms = entries[i].beyond_ms = 0;
 	}
-	if (found.values && found.numbers && found.own_ms && found.others && found.times) {
+	if (found.values && found.numbers && found.own_ms && found.times) {
 		count_operations(judge, entries, count);
 		count = keep_whole(entries, count);
 		qsort(entries, count, sizeof(*entries), by_place);
@@ -309,7 +308,6 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 	free(found.values);
 	free(found.numbers);
 	free(found.own_ms);
-	free(found.others);
 	free(found.times);
 }
 

@@ -7,6 +7,10 @@
 #include "analysis/numbers/sorting.h"
 
 #define SMOOTH_MS 0.5 /* less than this is no change */
+enum {
+	OUTLYING = 3, /* times what a rank is usually late by, as root mean square … */
+	OUTLYING_ROWS = 8, /* … of so many rows at least */
+};
 
 /* A rank's newest rows. */
 struct window {
@@ -56,10 +60,20 @@ static double late_at(const struct late_series *series, uint32_t index, uint64_t
 	return series->pasts[index].late_ms[(series->row - back) % LATE_SERIES_KEPT];
 }
 
+/* A single row that is far from all others, as one in which the job evaluates, would hide what all others show. */
+static double without_outliers(const struct late_noise *noise, double late_ms)
+{
+	double most_ms = OUTLYING * sqrt(noise->squares / noise->rows);
+
+	return noise->rows < OUTLYING_ROWS ? late_ms : fmax(fmin(late_ms, most_ms), -most_ms);
+}
+
 static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
 {
 	double left = 1 - 1.0 / LATE_SERIES_MEMORY;
 
+	now_ms = without_outliers(noise, now_ms);
+	before_ms = without_outliers(noise, before_ms);
 	noise->rows = noise->rows * left + 1;
 	noise->sum_ms = noise->sum_ms * left + (now_ms + before_ms) / 2;
 	noise->squares = noise->squares * left + (now_ms * now_ms + before_ms * before_ms) / 2;

@@ -113,10 +113,17 @@ static double drawn_ms(uint32_t rank, uint64_t row)
 	return noise_ms(rank, row) + ((row * 4 + rank * 2) % 15 ? 0 : 30);
 }
 
-/* What noise that lasts adds: for ten rows a rank is late by as much, then another one. */
+/* What noise that lasts adds: a rank is late by more than half of the fault, and by less in each row that follows; then
+ * another one is. */
 static double lasting_ms(uint32_t rank, uint64_t row)
 {
-	return row / 10 % (RANKS - 1) == rank ? 30 : 0;
+	return row / 10 % (RANKS - 1) == rank ? 30 * pow(0.65, (double)(row % 10)) : 0;
+}
+
+/* The same, but in one row some are far off: the job evaluates. */
+static double lasting_beside_a_pause_ms(uint32_t rank, uint64_t row)
+{
+	return row == 50 ? (rank < 4 ? -300 : 0) : lasting_ms(rank, row);
 }
 
 static int rows_until_found_in(double (*noise)(uint32_t, uint64_t), double late_ms)
@@ -144,6 +151,7 @@ Test(late_series, single_late_rows_of_others_are_no_measure_where_noise_does_not
 Test(late_series, where_noise_lasts_they_are)
 {
 	cr_expect_eq(rows_until_found_in(lasting_ms, 55), 0);
+	cr_expect_eq(rows_until_found_in(lasting_beside_a_pause_ms, 55), 0);
 }
 
 /* What lasts by itself grows before it goes; a fault costs the same from its first row on. */

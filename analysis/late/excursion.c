@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/numbers/chance.h"
 #include "analysis/measure/lateness.h"
 #include "analysis/late/peers.h"
 #include "analysis/numbers/steadiness.h"
@@ -238,7 +237,7 @@ static bool is_noise_short(const struct comparison *comparison)
 
 	if (comparison->stands || (excursions_are_windows(comparison->peers->stragglers) && !whole_host))
 		return true;
-	return lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_ROW_LASTS;
+	return lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_SHORT;
 }
 
 /* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
@@ -348,10 +347,10 @@ static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, u
 	bool noise_may = (double)least_ns < EXCURSION_NO_NOISE * (double)comparison->peers->step_ns;
 	if (length < excursions_lengths[TWELVE] && !excursions_are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
 		return false;
-	for (uint32_t i = length; i < length + EXCURSION_ROW_LONGER && suspect->step >= i; i++)
+	for (uint32_t i = length; i < length + EXCURSION_PAST && suspect->step >= i; i++)
 		before += suspect_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
 	bool just_before = suspect->step >= length && suspect_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
-	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_ROW_LONGER / QUARTER) && begins_as_usual(comparison, length);
+	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_PAST / QUARTER) && begins_as_usual(comparison, length);
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter
@@ -475,55 +474,6 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		is_beyond_all(comparison, steps > excursions_lengths[THREE] ? THREE : TWO, beyond_ns));
 }
 
-/* As late as that in so many steps in a row, and others as often as they were so far: would that come by chance in such a
- * job, with what noise is left of itself from one step to the next? */
-static bool is_too_often(struct comparison *comparison, uint32_t row, uint64_t least_ns)
-{
-	uint64_t beyond_ns = beyond_usual_ns(comparison, row, least_ns);
-	double all = 1, late = 1, steps = steps_of(comparison);
-
-	double hidden = hidden_ns(comparison);
-
-	if (steps < EXCURSION_ROW_AFTER || !choose(comparison, row, least_ns) || comparison->chosen.units < 2)
-		return false;
-	if ((double)beyond_ns + hidden < EXCURSION_QUIET * (LATENESS_NOISE_NS + hidden))
-		return false; /* the others may have been so as often, unseen */
-	add_up(comparison, 0);
-	for (uint32_t k = 0; k < EXCURSION_SIZES; k++) {
-		all += comparison->seen.sizes[k];
-		late += k >= excursions_size(beyond_ns) ? comparison->seen.sizes[k] : 0;
-	}
-	double lasts = seen_to_last(&comparison->seen, steps), pairs = comparison->seen.pairs[0];
-	if (lasts > EXCURSION_ROW_LASTS || telling_steps(&comparison->seen) < EXCURSION_ROW_TELLING)
-		return false;
-	double left = fmin(correlation(&comparison->seen, 0) + EXCURSION_DOUBT * sqrt(lasts / pairs), 1);
-	double each = late / all, again = each + (1 - each) * left;
-	return chance_is_excluded(each * pow(again, row - 1),
-				  EXCURSION_ROW_MARGIN * steps * comparison->peers->stragglers->suspect_count);
-}
-
-static_assert((int)EXCURSION_ROW_MAX <= (int)EXCURSION_STEPS_MIN, "so many were seen of each rank that is looked at");
-
-/* Who has been late for longer already was so by something that lasts: that the others' noise does not says nothing then. */
-static bool is_in_a_row(struct comparison *comparison, uint64_t limit_ns)
-{
-	const struct suspect *suspect = comparison->suspect;
-	uint64_t least_ns = UINT64_MAX;
-
-	if (excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, EXCURSION_ROW_LONGER) >= limit_ns)
-		return false;
-	for (uint32_t row = 1; row <= EXCURSION_ROW_MAX; row++) {
-		uint64_t late_ns = suspect_shown_ns(suspect, suspect->step - (row - 1));
-		least_ns = late_ns < least_ns ? late_ns : least_ns;
-		if (least_ns < limit_ns)
-			return false;
-		if (row >= EXCURSION_ROW_MIN && is_too_often(comparison, row, least_ns) &&
-		    begins_with_a_jump(comparison, row, least_ns))
-			return true;
-	}
-	return false;
-}
-
 /* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late
  * by. */
 static bool are_enough_seen(const struct stragglers *stragglers, const struct suspect *suspect)
@@ -543,7 +493,7 @@ bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uin
 		return false;
 	for (uint32_t i = 0; i < sizeof(looks) / sizeof(*looks) && !proven; i++)
 		proven = is_beyond(&comparison, i, limit_ns);
-	return (proven || is_in_a_row(&comparison, limit_ns)) && !peers->incomplete;
+	return proven && !peers->incomplete;
 }
 
 double excursion_lasts(const struct stragglers *stragglers, const struct suspect *suspect)

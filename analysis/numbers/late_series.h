@@ -2,7 +2,8 @@
 /*
  * Has a rank become late for good? One number a rank and row tells what it was late by, in ms, signed; a row is a step
  * or a few short ones (analysis/late/rows.h). The answer needs no distribution: the rank was not late before, has been late
- * in the newest rows by about as much in each, and nobody else was ever late by half of that.
+ * in the newest rows by about as much in each, and nobody else was ever late by half of that: in any row where noise
+ * lasts, and over LATE_SERIES_RUN rows where each row is a new draw.
  * docs/analysis.md, "Late by step".
  *
  * Lateness that was there from the first row on, that creeps, or that comes now and then is not looked for here.
@@ -23,9 +24,9 @@ enum {
 	LATE_SERIES_FIRST = 3,      /* rows of the job warm up */
 	LATE_SERIES_ROUGH = 2,      /* times as much as others it may change by from row to row */
 	LATE_SERIES_OUTLIERS = 7, /* one of so many rows since then may be one in which it was late by less than half */
-	LATE_SERIES_BEYOND = 2,   /* times as late as any other rank ever was, unless a finding explains that */
+	LATE_SERIES_BEYOND = 2,   /* times as late as any other rank ever was, unless a finding explains that, … */
+	LATE_SERIES_RUN = 3,      /* … over so many rows on average where noise does not last */
 	LATE_SERIES_BESIDE = 2,   /* beside a rank that is named another one must be late by such a part of it */
-	LATE_SERIES_RUN = 3,      /* rows on average, where noise does not last */
 	LATE_SERIES_KEPT = 256,   /* rows of history a rank */
 	LATE_SERIES_MEMORY = 64,  /* rows over which it is measured how long noise lasts */
 	LATE_SERIES_PAIRS = 32,   /* rows of other ranks show that, at least */

@@ -382,8 +382,8 @@ static bool is_told_and_over(const struct analysis *analysis, uint32_t rank, con
 		return false;
 	const struct rows_rank *late = &rows->ranks[rank];
 	const struct row *since = &late->rows[late->since_row % ROWS_KEPT];
-	uint64_t now_ns = rows_late_ns(rows, rank, ROW_JUDGE_CLEAN) * rows->steps;
-	return since->number == late->since_row && suspect->told_ns > since->from_ns && now_ns * recent->count * 2 < recent->late_ns;
+	uint64_t newest_ns = rows_late_ns(rows, rank, ROW_JUDGE_CLEAN) * rows->steps; /* in a row, on average */
+	return since->number == late->since_row && suspect->told_ns > since->from_ns && newest_ns * recent->count * 2 < recent->late_ns;
 }
 
 /* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no

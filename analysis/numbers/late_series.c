@@ -7,10 +7,6 @@
 #include "analysis/numbers/sorting.h"
 
 #define SMOOTH_MS 0.5 /* less than this is no change */
-enum {
-	OUTLYING = 3, /* times what a rank is usually late by, as root mean square … */
-	OUTLYING_ROWS = 8, /* … of so many rows at least */
-};
 
 /* A rank's newest rows. */
 struct window {
@@ -63,9 +59,10 @@ static double late_at(const struct late_series *series, uint32_t index, uint64_t
 /* A single row that is far from all others, as one in which the job evaluates, would hide what all others show. */
 static double without_outliers(const struct late_noise *noise, double late_ms)
 {
-	double most_ms = OUTLYING * sqrt(noise->squares / noise->rows);
-
-	return noise->rows < OUTLYING_ROWS ? late_ms : fmax(fmin(late_ms, most_ms), -most_ms);
+	if (noise->rows < LATE_SERIES_OUTLYING_ROWS)
+		return late_ms;
+	double most_ms = LATE_SERIES_OUTLYING * sqrt(noise->squares / noise->rows);
+	return fmax(fmin(late_ms, most_ms), -most_ms);
 }
 
 static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
@@ -145,8 +142,8 @@ static bool is_steady(const struct window *window)
 	       window->newer_ms * LATE_SERIES_STEADY <= window->older_ms;
 }
 
-/* Is much of what other ranks are late by left a row later, about what each is late by on average? So it is taken to
- * be, too, where too little was seen. Where it does not last, a single late row says nothing about many in a row. */
+/* Each rank's average apart, is much of what other ranks are late by left a row later? Where too little was seen to say
+ * so, it is assumed. Where noise does not last, a single late row says nothing about many in a row. */
 static bool does_noise_last(const struct late_series *series, uint32_t index)
 {
 	double rows = 0, squares = 0, products = 0;

@@ -29,7 +29,9 @@ enum {
 	LATE_SERIES_BESIDE = 2,   /* beside a rank that is named another one must be late by such a part of it */
 	LATE_SERIES_KEPT = 256,   /* rows of history a rank */
 	LATE_SERIES_MEMORY = 64,  /* rows over which it is measured how long noise lasts */
-	LATE_SERIES_PAIRS = 32,   /* rows of other ranks show that, at least */
+	LATE_SERIES_PAIRS = 32,   /* rows of other ranks show that, at least; … */
+	LATE_SERIES_OUTLYING = 3, /* … of each counts so many times the root mean square of the rank's at most, … */
+	LATE_SERIES_OUTLYING_ROWS = 8, /* … once so many are known */
 };
 #define LATE_SERIES_SHARE   0.03 /* of a row is what a lateness must cost, … */
 #define LATE_SERIES_COST_MS 20.0 /* … and so much, if that is more … */

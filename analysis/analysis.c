@@ -313,7 +313,7 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	desync_tick(analysis, now_ns); /* before what would take its consequences for lateness */
 	pair_tick(analysis, now_ns);
 	straggler_tick(analysis, now_ns);
-	sums_tick(analysis, now_ns);
+	rows_tick(analysis, now_ns);
 	transfer_tick(analysis, now_ns);
 	hang_tick(analysis, now_ns);
 	inits_tick(analysis, now_ns, !analysis->post_mortem);

@@ -8,9 +8,8 @@
 void lives_set_up(struct analysis *analysis)
 {
 	analysis->stragglers.clock = JOB_NONE;
-	analysis->sums.job = &analysis->job;
-	analysis->account.sums = &analysis->sums;
 	analysis->rows.job = &analysis->job;
+	analysis->rows.judge.levels = true;
 	analysis->account.rows = &analysis->rows;
 	analysis->findings.job = &analysis->job;
 }
@@ -22,7 +21,6 @@ static void release_life(struct analysis *analysis)
 	stragglers_free(&analysis->stragglers);
 	account_free(&analysis->account);
 	cells_free(&analysis->cells);
-	sums_free(&analysis->sums);
 	rows_free(&analysis->rows);
 	transfers_free(&analysis->transfers);
 	memory_limit_free(&analysis->memory);

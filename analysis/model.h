@@ -24,7 +24,6 @@
 #include "analysis/host/ports.h"
 #include "analysis/late/straggler.h"
 #include "analysis/late/rows.h"
-#include "analysis/late/sums.h"
 #include "analysis/network/transfer.h"
 #include "analysis/known/values.h"
 #include "analysis/hang/version_finding.h"
@@ -41,7 +40,6 @@ struct analysis {
 	struct pace_course pace_course;
 	struct account account;
 	struct cells cells; /* of the account */
-	struct sums sums;   /* of the account */
 	struct rows rows;   /* likewise */
 	struct transfers transfers;
 	uint64_t expiry_looked_ns; /* when it last searched for communicators to release */

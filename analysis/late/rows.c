@@ -8,7 +8,6 @@
 #include "analysis/numbers/alike.h"
 #include "analysis/measure/lateness.h"
 #include "analysis/numbers/sorting.h"
-#include "analysis/late/sums.h"
 
 enum {
 	RENUMBERED = 64, /* steps back: they are counted anew */
@@ -81,16 +80,18 @@ static void take_verdict(struct rows *rows, uint64_t number, const struct row_en
 	struct rows_rank *rank = &rows->ranks[entry->rank];
 	struct row *row = &rank->rows[number % ROWS_KEPT];
 	double cost_ms = row_judge_cost_ms(row_ms(rows));
+	bool level = rows->judge.ranks[entry->rank].of_level;
 
+	rank->group = entry->group;
 	row->late_ms = entry->late_ms;
-	if (row->late_ms * 2 < cost_ms)
+	row->beyond_ms = entry->beyond_ms;
+	if (!level && row->late_ms * 2 < cost_ms)
 		return;
 	rank->late_row = number;
-	row->beyond_ms = entry->beyond_ms;
 	if (!entry->begins)
 		return;
-	rank->since_row = find_since(rank, number, cost_ms);
-	rank->before_ns = lasted_before(rank);
+	rank->since_row = level ? 0 : find_since(rank, number, cost_ms);
+	rank->before_ns = level ? 0 : lasted_before(rank);
 }
 
 /* A group is called by its first rank, which stays the same however its ranks were found to be alike. firsts:
@@ -160,11 +161,10 @@ static void forget(struct rows *rows)
 	row_judge_forget(&rows->judge);
 }
 
-void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t at_ns)
+static void begin_row(struct rows *rows, uint32_t rank, uint64_t number, uint64_t at_ns)
 {
-	if (!rows->job || !rows->steps || !step || !has_rank(rows, rank))
-		return;
-	uint64_t number = step / rows->steps + 1, before = rows->ranks[rank].number;
+	uint64_t before = rows->ranks[rank].number;
+
 	if (number + RENUMBERED < before)
 		forget(rows);
 	else if (number <= before)
@@ -182,6 +182,13 @@ void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t a
 		move_on(rows);
 }
 
+void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t at_ns)
+{
+	rows->numbered |= step;
+	if (rows->job && rows->steps && step && has_rank(rows, rank))
+		begin_row(rows, rank, step / rows->steps + 1, at_ns);
+}
+
 /* NULL: no row is in progress. */
 static struct row *row_of(struct rows *rows, uint32_t rank)
 {
@@ -190,8 +197,8 @@ static struct row *row_of(struct rows *rows, uint32_t rank)
 	return &rows->ranks[rank].rows[rows->ranks[rank].number % ROWS_KEPT];
 }
 
-void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
-	       uint64_t until_ns)
+static void note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
+		 uint64_t until_ns)
 {
 	struct row *row = row_of(rows, rank);
 
@@ -205,6 +212,26 @@ void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool i
 	else
 		row->unseen_ns += ns;
 	row->until_ns = until_ns;
+}
+
+void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
+	       uint64_t until_ns)
+{
+	if (!rows->job || !has_rank(rows, rank) || until_ns > INT64_MAX || from_ns > until_ns) /* of a damaged box */
+		return;
+	/* Of what lasted for longer than the rows that are kept only the end is of use. */
+	uint64_t last_ns = rows_last_ns(rows);
+	if (!rows->steps && until_ns - from_ns > ROWS_KEPT * last_ns)
+		from_ns = until_ns - ROWS_KEPT * last_ns;
+	for (uint64_t end_ns; !rows->steps && from_ns < until_ns; from_ns = end_ns) {
+		uint64_t number = from_ns / last_ns + 1;
+		if (number != rows->ranks[rank].number)
+			begin_row(rows, rank, number, from_ns);
+		end_ns = number * last_ns < until_ns ? number * last_ns : until_ns;
+		note(rows, rank, part, inside, from_ns, end_ns);
+	}
+	if (from_ns < until_ns)
+		note(rows, rank, part, inside, from_ns, until_ns);
 }
 
 void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns)
@@ -221,15 +248,14 @@ void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64
 		row->device_ns += until_ns - from_ns;
 }
 
-void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation,
-			 const struct sums_meeting *meeting)
+void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, uint64_t mean_ns)
 {
 	struct row *row = row_of(rows, rank);
 
 	if (!row)
 		return;
 	row->operations++;
-	row->shift_ns += meeting->mean_ns ? (int64_t)(operation->done_ns - meeting->mean_ns) : 0;
+	row->shift_ns += mean_ns ? (int64_t)(operation->done_ns - mean_ns) : 0;
 	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
 		row->single_ns += (uint64_t)operation->late_us * 1000;
 }
@@ -248,7 +274,18 @@ uint64_t rows_late_ns(const struct rows *rows, uint32_t rank, uint32_t count)
 		sum_ms += row->late_ms;
 		known++;
 	}
-	return sum_ms > 0 ? (uint64_t)(sum_ms * 1e6 / known / (double)rows->steps) : 0;
+	return sum_ms > 0 ? (uint64_t)(sum_ms * 1e6 / known) : 0;
+}
+
+/* Where steps have no numbers, a row lasts for as many of what repeats as take ROWS_TIME_NS. */
+static void fit_time(struct rows *rows, uint64_t step_ns)
+{
+	uint64_t off_ns = step_ns > rows->step_ns ? step_ns - rows->step_ns : rows->step_ns - step_ns;
+
+	if (off_ns * ROWS_OFF <= rows->step_ns)
+		return;
+	forget(rows);
+	rows->step_ns = step_ns;
 }
 
 /* Twice as many steps where they are that short, half as many where they last that long. */
@@ -258,6 +295,10 @@ void rows_fit(struct rows *rows, uint64_t step_ns)
 
 	if (!step_ns)
 		return;
+	if (!rows->numbered) {
+		fit_time(rows, step_ns);
+		return;
+	}
 	while (steps * step_ns < ROWS_LEAST_NS && steps < 1u << 20)
 		steps *= 2;
 	rows->step_ns = step_ns;
@@ -265,8 +306,7 @@ void rows_fit(struct rows *rows, uint64_t step_ns)
 	bool long_ = rows->steps > steps && rows->steps * step_ns > 4 * ROWS_LEAST_NS;
 	if (rows->steps && !short_ && !long_)
 		return;
-	if (rows->steps)
-		forget(rows);
+	forget(rows);
 	rows->steps = steps;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. Once all
- * ranks have ended a row it is judged (analysis/numbers/row_judge.h). Times are in ns, on the clock of the host.
+ * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. As
+ * long as steps are not known, a row is as much time for all ranks. Once all ranks have ended a row it is judged
+ * (analysis/numbers/row_judge.h). Times are in ns, on the clock of the host.
  * docs/analysis.md, "Late by step".
  */
 #ifndef ANALYSIS_LATE_ROWS_H
@@ -18,11 +19,18 @@ enum {
 	ROWS_KEPT = 32,  /* a rank */
 	ROWS_TOLD = 12,  /* that the cost is told of */
 	ROWS_BEHIND = 3, /* rows ahead is the job when it no longer waits for a rank that has not ended one */
+	ROWS_OFF = 4,    /* rows are cut anew when what repeats takes longer or shorter by such a part of a row */
+	ROWS_LEFT = 6,   /* rows that the tests of steps have for what single operations show */
+	ROWS_COSTS_LESS = 4, /* times as much as it costs a rank works longer: it is not reported where no cause is seen */
+	ROWS_MOST = 4,       /* of a host that is late as a whole all ranks but one in so many are found by themselves */
+	ROWS_FAIR = 3, /* times as much it must work longer as it saw operations end at another time than others did */
 };
-#define ROWS_LEAST_NS 100000000u /* a row lasts, at least */
+#define ROWS_SHOWN_WHOLE 0.875 /* of a row's lateness */
+#define ROWS_UPDATE_NS	 10000000000u
+#define ROWS_LEAST_NS 100000000u  /* a row lasts, at least; … */
+#define ROWS_TIME_NS  500000000u /* … and so long, or a little longer, while steps have no numbers */
 
 struct operation;
-struct sums_meeting;
 
 struct row {
 	uint64_t number; /* 0 none */
@@ -43,14 +51,17 @@ struct rows_rank {
 	uint64_t late_row;          /* the newest in which it was late */
 	uint64_t since_row;         /* late without a break from this one on, when that was decided */
 	uint64_t before_ns;         /* how long rows lasted before that; 0 not known */
+	uint32_t group;             /* analysis/numbers/alike.h, in the row that was judged last */
+	uint64_t told_ns;           /* its finding was made or changed then; 0: it has none */
 };
 
 struct rows {
 	const struct job *job;
 	struct rows_rank *ranks;
 	uint32_t rank_count;
-	uint64_t steps;        /* that a row holds; 0: how long they are is not known yet */
-	uint64_t step_ns;      /* usual duration of a step */
+	bool numbered;         /* operations are known to belong to steps of the job */
+	uint64_t steps;        /* that a row holds; 0: they are not known yet, and rows are as much time */
+	uint64_t step_ns;      /* usual duration of a step; 0 not known */
 	uint64_t next, newest; /* number of the row that is judged next, and of the newest */
 	struct row_judge judge;
 };
@@ -60,10 +71,11 @@ void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t a
 /* It spent so long; `part` as in the account, `inside`: in an operation. */
 void rows_note(struct rows *rows, uint32_t rank, enum analysis_part part, bool inside, uint64_t from_ns,
 	       uint64_t until_ns);
-/* As sums_note_launch() and sums_note_operation(). */
+/* An operation at which own work of the rank ended, from_ns to until_ns, and when its host had launched it; launch_ns
+ * 0: not known. */
 void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64_t launch_ns, uint64_t until_ns);
-void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation,
-			 const struct sums_meeting *meeting);
+/* An operation that it ended. mean_ns: when all ranks saw it end, on average; 0 not known of all. */
+void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, uint64_t mean_ns);
 /* Steps usually take so long: rows that hold too many or too few are cut anew. 0 not known. */
 void rows_fit(struct rows *rows, uint64_t step_ns);
 /* Is the rank, or its stage, taken to be late? */
@@ -74,15 +86,24 @@ static inline bool rows_suspect(const struct rows *rows, uint32_t rank)
 /* Number of the step in which the row begins. */
 static inline uint64_t rows_step(const struct rows *rows, uint64_t number)
 {
-	return number ? (number - 1) * rows->steps : 0;
+	return number && rows->steps ? (number - 1) * rows->steps : 0;
+}
+/* Steps of a row; 1 while they are not known. */
+static inline uint64_t rows_steps(const struct rows *rows)
+{
+	return rows->steps ? rows->steps : 1;
 }
 /* How long a row usually lasts. */
 static inline uint64_t rows_last_ns(const struct rows *rows)
 {
-	return rows->steps * rows->step_ns;
+	if (rows->steps || rows->step_ns >= ROWS_TIME_NS)
+		return rows_steps(rows) * rows->step_ns;
+	return rows->step_ns ? (ROWS_TIME_NS + rows->step_ns - 1) / rows->step_ns * rows->step_ns : ROWS_TIME_NS;
 }
-/* What the rank was late by in a step, on average over its newest `count` rows that were judged; 0 where none was. */
+/* What the rank was late by in a row, on average over its newest `count` rows that were judged; 0 where none was. */
 uint64_t rows_late_ns(const struct rows *rows, uint32_t rank, uint32_t count);
+/* Opens, updates and closes findings. After straggler_tick(): what that has found is not reported twice. */
+void rows_tick(struct analysis *analysis, uint64_t now_ns);
 void rows_free(struct rows *rows);
 
 #endif

@@ -173,7 +173,7 @@ static uint64_t by_rows_ns(const struct analysis *analysis, const uint32_t *rank
 	uint64_t late_ns = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		late_ns = largest(late_ns, rows_late_ns(&analysis->rows, ranks[i], COST_STEPS));
+		late_ns = largest(late_ns, rows_late_ns(&analysis->rows, ranks[i], COST_STEPS) / rows_steps(&analysis->rows));
 	return late_ns;
 }
 

@@ -192,9 +192,6 @@ static void add(struct account *account, struct account_rank *rank, const struct
 		return;
 	if (account->visit)
 		tell(account, rank, process->of_job, part, ns, root);
-	if (account->sums)
-		sums_note(account->sums, (uint32_t)(rank - account->ranks), part, rank->whole.until_ns,
-			  rank->whole.until_ns + ns);
 	if (account->rows)
 		rows_note(account->rows, (uint32_t)(rank - account->ranks), part, inside, rank->whole.until_ns,
 			  rank->whole.until_ns + ns);
@@ -271,9 +268,6 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 		return;
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
 	bool unseen = rank->blind || job_hides_replays(process) || !is_gapless(process, rank, operation->ticket);
-	if (account->sums && !unseen)
-		sums_note_launch(account->sums, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
-				 operation->launch_ns, operation->arrival_ns);
 	if (account->rows && !unseen)
 		rows_note_launch(account->rows, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
 				 operation->launch_ns, operation->arrival_ns);
@@ -339,19 +333,9 @@ static void tell_passage(const struct account *account, const struct instance *i
 
 static void note_operation(const struct account *account, const struct meeting *meeting, uint32_t i)
 {
-	const struct member *member = &meeting->instance->communicator->members[i];
-	const struct operation *operation = &meeting->instance->operations[i];
-	struct sums_meeting noted = { .mean_ns = meeting->ended_ns, .replay = meeting->instance->timed };
-
-	if (!account->sums)
-		return;
-	if (meeting->instance->communicator->member_count > 2 && operation->by_us) {
-		noted.late_ns = (uint64_t)operation->by_us * 1000;
-		noted.held_ns = i == meeting->last ? operation->arrival_ns - meeting->next_ns : 0;
-	}
-	sums_note_operation(account->sums, member->rank, operation, &noted);
 	if (account->rows)
-		rows_note_operation(account->rows, member->rank, operation, &noted);
+		rows_note_operation(account->rows, meeting->instance->communicator->members[i].rank,
+				    &meeting->instance->operations[i], meeting->ended_ns);
 }
 
 static void account_member(struct account *account, const struct meeting *meeting, uint32_t i)

@@ -95,13 +95,11 @@ struct account {
 	account_visit_passage *visit_passage; /* likewise */
 	void *passage_argument;
 	struct cells *cells;            /* the same by step; NULL: not kept */
-	struct sums *sums;              /* the same by window; NULL: not kept */
 	struct rows *rows;              /* the same by row; NULL: not kept */
 };
 
 struct analysis;
 struct rows;
-struct sums;
 
 /* In how many steps the others waited for the rank for ACCOUNT_TOLD_NS or longer, up to now; *waits_ns: for how long,
  * all others together. */

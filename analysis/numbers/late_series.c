@@ -20,7 +20,7 @@ static void empty(struct late_past *past, bool open, uint32_t place)
 {
 	*past = (struct late_past){ .open = open, .place = place };
 	for (int i = 0; i < LATE_SERIES_KEPT; i++)
-		past->late_ms[i] = NAN;
+		past->longer_ms[i] = past->less_ms[i] = NAN;
 }
 
 bool late_series_has(struct late_series *series, uint32_t count)
@@ -44,8 +44,10 @@ void late_series_place(struct late_series *series, uint32_t index, uint32_t plac
 void late_series_begin(struct late_series *series)
 {
 	series->row++;
-	for (uint32_t i = 0; i < series->count; i++)
-		series->pasts[i].late_ms[series->row % LATE_SERIES_KEPT] = NAN;
+	for (uint32_t i = 0; i < series->count; i++) {
+		struct late_past *past = &series->pasts[i];
+		past->longer_ms[series->row % LATE_SERIES_KEPT] = past->less_ms[series->row % LATE_SERIES_KEPT] = NAN;
+	}
 }
 
 /* NAN: not known, or before the job. */
@@ -53,7 +55,9 @@ static double late_at(const struct late_series *series, uint32_t index, uint64_t
 {
 	if (back >= series->row || back >= LATE_SERIES_KEPT)
 		return NAN;
-	return series->pasts[index].late_ms[(series->row - back) % LATE_SERIES_KEPT];
+	const struct late_past *past = &series->pasts[index];
+	float longer_ms = past->longer_ms[(series->row - back) % LATE_SERIES_KEPT];
+	return isnan(longer_ms) ? NAN : fminf(longer_ms, past->less_ms[(series->row - back) % LATE_SERIES_KEPT]);
 }
 
 /* A single row that is far from all others, as one in which the job evaluates, would hide what all others show. */
@@ -77,13 +81,16 @@ static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
 	noise->products = noise->products * left + now_ms * before_ms;
 }
 
-void late_series_put(struct late_series *series, uint32_t index, double late_ms)
+void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired)
 {
-	double before_ms = late_at(series, index, 1);
+	struct late_past *past = &series->pasts[index];
+	double late_ms = fmin(longer_ms, less_ms), before_ms = late_at(series, index, 1);
 
-	series->pasts[index].late_ms[series->row % LATE_SERIES_KEPT] = (float)late_ms;
+	past->longer_ms[series->row % LATE_SERIES_KEPT] = (float)longer_ms;
+	past->less_ms[series->row % LATE_SERIES_KEPT] = (float)less_ms;
+	past->paired = paired;
 	if (series->row > LATE_SERIES_FIRST + 1 && !isnan(late_ms) && !isnan(before_ms))
-		add_noise(&series->pasts[index].noise, late_ms, before_ms);
+		add_noise(&past->noise, late_ms, before_ms);
 }
 
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back)
@@ -142,9 +149,8 @@ static bool is_steady(const struct window *window)
 	       window->newer_ms * LATE_SERIES_STEADY <= window->older_ms;
 }
 
-/* Each rank's average apart, is much of what other ranks are late by left a row later? Where too little was seen to say
- * so, it is assumed. Where noise does not last, a single late row says nothing about many in a row. */
-static bool does_noise_last(const struct late_series *series, uint32_t index)
+/* Each rank's average apart. */
+double late_series_left(const struct late_series *series, uint32_t index)
 {
 	double rows = 0, squares = 0, products = 0;
 
@@ -157,7 +163,15 @@ static bool does_noise_last(const struct late_series *series, uint32_t index)
 		squares += noise->squares - level;
 		products += noise->products - level;
 	}
-	return rows < LATE_SERIES_PAIRS || products > LATE_SERIES_LASTS * squares;
+	if (rows < LATE_SERIES_PAIRS)
+		return 1;
+	return squares > 0 ? fmax(products / squares, 0) : 0;
+}
+
+/* Where noise does not last, a single late row says nothing about many in a row. */
+static bool does_noise_last(const struct late_series *series, uint32_t index)
+{
+	return late_series_left(series, index) > LATE_SERIES_LASTS;
 }
 
 /* Before, on average, and in each row; where noise does not last one row may have been an exception. */

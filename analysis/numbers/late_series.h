@@ -46,11 +46,14 @@ struct late_noise {
 
 /* One rank's past. */
 struct late_past {
-	float late_ms[LATE_SERIES_KEPT]; /* by row % LATE_SERIES_KEPT; NAN: not known */
+	/* By row % LATE_SERIES_KEPT, what it worked longer than it is measured by, and was inside operations less; signed,
+	 * NAN: not known. It was late by the smaller one. */
+	float longer_ms[LATE_SERIES_KEPT], less_ms[LATE_SERIES_KEPT];
 	struct late_noise noise;
 	uint64_t explained;              /* up to this row a finding explains what it was late by; 0 none did */
 	uint32_t place;                  /* where it is: the same number for ranks that may be late together; 0: nowhere */
 	bool open;                       /* it is named */
+	bool paired;                     /* it is compared with one other, which is early by what this one is late by */
 };
 
 struct late_series {
@@ -66,12 +69,14 @@ bool late_series_has(struct late_series *series, uint32_t count);
 void late_series_place(struct late_series *series, uint32_t index, uint32_t place);
 /* The next row begins: nothing is known of any rank in it. */
 void late_series_begin(struct late_series *series);
-/* What this rank was late by in it. */
-void late_series_put(struct late_series *series, uint32_t index, double late_ms);
+/* What this rank worked longer in it, and was inside operations less. paired: than one other rank. */
+void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired);
 /* Once all ranks are put: has this one become late for good? row_ms: how long rows usually last. */
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms);
 /* Was it late by half of what a lateness must cost in the newest row? */
 bool late_series_is_late(const struct late_series *series, uint32_t index, double row_ms);
+/* The share of what the other ranks are late by that is left a row later, 0 to 1; 1 where too little was seen. */
+double late_series_left(const struct late_series *series, uint32_t index);
 /* What it was late by so many rows before the newest one; 0 where that is not known. */
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back);
 /* It is named, or no longer: to be said once a row. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/numbers/late_level.h"
 #include "analysis/numbers/sorting.h"
 
 enum {
@@ -137,7 +138,7 @@ static void judge_group(struct row_judge *judge, struct row_entry *entries, uint
 	for (uint32_t i = 0; i < count; i++) {
 		double longer_ns = (double)entries[i].own_ns - median_but(values, count, entries[i].own_ns);
 		double less_ns = median_but(inside, count, entries[i].inside_ns) - (double)entries[i].inside_ns;
-		late_series_put(&judge->late, entries[i].rank, fmin(longer_ns, less_ns) / 1e6);
+		late_series_put(&judge->late, entries[i].rank, longer_ns / 1e6, less_ns / 1e6, count == 2);
 	}
 }
 
@@ -188,9 +189,9 @@ static void judge_stages(struct row_judge *judge, const struct stages *stages)
 	for (uint32_t i = 0; i < stages->count; i++) {
 		const struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
 		double others = find_all(judge, stages, i);
+		double late_ms = stages->own_ms[i] - stage->usual_ms * fmax(others, 1);
 		if (others > 0 && stage->usual_ms > 0)
-			late_series_put(&judge->stages_late, stages->numbers[i],
-					stages->own_ms[i] - stage->usual_ms * fmax(others, 1));
+			late_series_put(&judge->stages_late, stages->numbers[i], late_ms, late_ms, false);
 	}
 	for (uint32_t i = 0; i < stages->count; i++)
 		learn(&judge->stages[stages->numbers[i]], stages->own_ms[i], all > 0 ? all : 1);
@@ -224,6 +225,21 @@ static double beyond_others(const struct row_judge *judge, const struct row_entr
 	return fmax(late_ms - next_ms, 0);
 }
 
+/* Who is late by little, row after row, is so for longer than it takes to acquit one that is late by much. */
+static void decide_level(struct row_judge *judge, const struct row_entry *entry, double row_ms, uint64_t *decided_ns)
+{
+	struct row_judge_rank *rank = &judge->ranks[entry->rank];
+
+	if (rank->of_level)
+		rank->of_level = late_level_lasts(&judge->late, entry->rank, row_ms);
+	else if (!*decided_ns)
+		rank->of_level = late_level_is_proven(&judge->late, entry->rank, row_ms);
+	if (rank->of_level && !*decided_ns)
+		*decided_ns = rank->level_ns ? rank->level_ns : entry->until_ns;
+	rank->level_ns = rank->of_level ? *decided_ns : 0;
+	late_series_open(&judge->late, entry->rank, *decided_ns);
+}
+
 static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint32_t count, uint32_t i, double row_ms)
 {
 	struct row_entry *entry = &entries[i];
@@ -233,11 +249,13 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	bool before = rank->decided_ns;
 
 	decide(&judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
+	if (judge->levels)
+		decide_level(judge, entry, row_ms, &own_ns);
 	rank->of_stage = !own_ns && stage->decided_ns;
 	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns;
 	rank->stage = entry->stage;
 	entry->late_ms = rank->of_stage ? stage->late_ms : late_series_late_ms(&judge->late, entry->rank, 0);
-	if (entry->late_ms * 2 < row_judge_cost_ms(row_ms))
+	if (!rank->of_level && entry->late_ms * 2 < row_judge_cost_ms(row_ms))
 		return;
 	entry->beyond_ms = rank->of_stage ? stage->late_ms : beyond_others(judge, entries, count, i);
 	entry->begins = !before && rank->decided_ns;

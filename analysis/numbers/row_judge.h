@@ -46,6 +46,8 @@ struct row_judge_rank {
 	uint32_t clean;      /* rows in a row in which it was not late */
 	uint32_t stage;      /* in its latest row */
 	bool of_stage;       /* it is late with its whole stage */
+	bool of_level;       /* it is late by as much in all of its newest rows … */
+	uint64_t level_ns;   /* … and was found so then */
 };
 
 /* A stage of a pipeline, by its number. */
@@ -62,6 +64,7 @@ struct row_judge {
 	struct row_judge_rank *ranks;
 	struct row_judge_stage *stages;
 	uint32_t count; /* of ranks and of stages */
+	bool levels;    /* analysis/numbers/late_level.h is asked, too */
 	struct late_series late, stages_late;
 };
 

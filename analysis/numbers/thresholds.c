@@ -34,7 +34,7 @@
 #include "analysis/late/straggler.h"
 #include "analysis/hang/stuck_calls.h"
 #include "analysis/late/straggler_cause.h"
-#include "analysis/late/sums.h"
+#include "analysis/numbers/late_level.h"
 #include "analysis/network/transfer.h"
 #include "analysis/known/usual.h"
 #include "analysis/known/values.h"
@@ -74,8 +74,8 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_BEYOND, "what any other rank was ever late by …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, LATE_SERIES_STEADY, "of their median are their quartiles, at least, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_ROUGH, "what others change by from step to step, at most"),
-	ROW(RW_KIND_STRAGGLER, SHARE, SUMS_SHARE_MIN, "of the time a rank must work longer than its peers where no operation shows it …"),
-	ROW(RW_KIND_STRAGGLER, SHARE, EVENLY_SHARE, "… or, for 24 windows or 64 steps, three times as late as any other"),
+	ROW(RW_KIND_STRAGGLER, SHARE, LATE_LEVEL_SHARE, "of the time suffices in each of four parts of 64 steps and 24 s, …"),
+	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_LEVEL_BEYOND, "what any other rank was late by in any of them"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps pass before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost while steps are early"),

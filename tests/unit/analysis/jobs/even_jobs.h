@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The families of jobs of many operations: for sums_test.c, which judges a few, and accuracy.c, which counts many. */
+/* The families of jobs of many operations: for even_test.c, which judges a few, and accuracy.c, which counts many. */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_EVEN_JOBS_H
 #define TESTS_UNIT_ANALYSIS_JOBS_EVEN_JOBS_H
 

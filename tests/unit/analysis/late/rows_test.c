@@ -5,7 +5,7 @@
 
 #include "analysis/known/instances.h"
 #include "analysis/late/rows.h"
-#include "analysis/late/sums.h"
+#include "analysis/measure/lateness.h"
 
 enum { RANKS = 8, STEP_MS = 150, OPERATIONS = 20 };
 #define MS UINT64_C(1000000)
@@ -33,7 +33,8 @@ static void begin(void)
 {
 	job = (struct job){ .rank_count = RANKS };
 	job.communicators = calloc(16, sizeof(*job.communicators));
-	rows = (struct rows){ .job = &job };
+	rows = (struct rows){ .job = &job, .numbered = true };
+	rows.numbered = true;
 	rows_fit(&rows, STEP_MS * MS);
 	step = 0;
 	noise_ms = 3;
@@ -95,7 +96,7 @@ static void play_step(void)
 		rows_note(&rows, i, ANALYSIS_WAIT, true, now_ns[i] + own_ns + unseen_ns, now_ns[i] + all_ns);
 		now_ns[i] += all_ns;
 		for (int k = 0; k < OPERATIONS; k++)
-			rows_note_operation(&rows, i, &(struct operation){ 0 }, &(struct sums_meeting){ 0 });
+			rows_note_operation(&rows, i, &(struct operation){ 0 }, 0);
 	}
 }
 
@@ -215,7 +216,7 @@ Test(rows, a_stage_beside_one_that_became_quicker_is_not_late, .init = begin_pip
 Test(rows, steps_that_are_short_share_a_row, .init = begin_flat, .fini = end)
 {
 	rows_free(&rows);
-	rows = (struct rows){ .job = &job };
+	rows = (struct rows){ .job = &job, .numbered = true };
 	rows_fit(&rows, 30 * MS);
 	cr_expect_eq(rows.steps, 4);
 	rows_fit(&rows, 60 * MS);
@@ -232,4 +233,90 @@ Test(rows, steps_that_are_numbered_anew_begin_anew, .init = begin_flat, .fini = 
 	own_ms[5] += 45;
 	play(8);
 	cr_expect_eq(suspects(), 1u << 5);
+}
+
+/* Operations that nobody numbers, many in each row of time. */
+Test(rows, without_steps_are_cut_by_time, .init = begin_flat, .fini = end)
+{
+	rows_free(&rows);
+	rows = (struct rows){ .job = &job, .judge.levels = true };
+	for (int i = 0; i < RANKS; i++)
+		own_ms[i] = 8;
+	noise_ms = 0.3;
+	play(14 * 13);
+	cr_expect_eq(rows.steps, 0);
+	cr_expect_eq(suspects(), 0);
+	own_ms[5] += 9;
+	play(48 * 11);
+	cr_expect_eq(suspects(), 1u << 5);
+	cr_expect_eq(rows_step(&rows, rows.ranks[5].since_row), 0, "no step is known");
+	own_ms[5] -= 9;
+	play(12 * 13);
+	cr_expect_eq(suspects(), 0);
+}
+
+Test(rows, of_time_are_as_long_as_what_repeats, .init = begin_flat, .fini = end)
+{
+	rows_free(&rows);
+	rows = (struct rows){ .job = &job };
+	cr_expect_eq(rows_last_ns(&rows), ROWS_TIME_NS);
+	rows_fit(&rows, 300 * MS);
+	cr_expect_eq(rows_last_ns(&rows), 600 * MS);
+	rows_fit(&rows, 2000 * MS);
+	cr_expect_eq(rows_last_ns(&rows), 2000 * MS);
+	rows_fit(&rows, 2400 * MS);
+	cr_expect_eq(rows_last_ns(&rows), 2000 * MS, "less than a quarter longer");
+	rows_fit(&rows, 2600 * MS);
+	cr_expect_eq(rows_last_ns(&rows), 2600 * MS);
+	rows_begin_step(&rows, 0, 1, 1);
+	rows_fit(&rows, 2600 * MS);
+	cr_expect_eq(rows.steps, 1, "once steps are known, a row is one");
+}
+
+/* Times of a damaged box. */
+Test(rows, take_any_time, .init = begin_flat, .fini = end)
+{
+	static const uint64_t times[] = { 0, 1, 4000000000, INT64_MAX / 2, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
+	const struct operation operation = { .done_ns = UINT64_MAX };
+
+	rows_free(&rows);
+	rows = (struct rows){ .job = &job };
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		for (size_t k = 0; k < sizeof(times) / sizeof(*times); k++) {
+			rows_note(&rows, 3, ANALYSIS_OWN, false, times[i], times[k]);
+			rows_note_launch(&rows, 3, times[i], times[i], times[k]);
+			rows_note_operation(&rows, 3, &operation, times[i]);
+		}
+}
+
+/* The host's: it launched late. The device's: it had been launched well before it came. What is near either is neither's.
+ */
+Test(rows, own_work_is_the_hosts_or_the_devices_by_when_it_was_launched, .init = begin_flat, .fini = end)
+{
+	enum { NOISE = LATENESS_NOISE_NS, LONG = 25 * NOISE };
+	static const struct {
+		int64_t launch_ns, until_ns; /* after own work began */
+		uint64_t host_ns, device_ns;
+	} cases[] = {
+		{ NOISE + 1, LONG, NOISE + 1, 0 },
+		{ LONG / 2, LONG, LONG / 2, 0 },
+		{ LONG + 1, LONG, LONG, 0 },
+		{ NOISE, LONG, 0, LONG },
+		{ 0, LONG, 0, LONG },
+		{ -1, LONG, 0, LONG },
+		{ -LONG, LONG, 0, LONG },
+		{ NOISE, 3 * NOISE, 0, 0 },
+		{ NOISE, 3 * NOISE + 1, 0, 3 * NOISE + 1 },
+		{ NOISE, 2 * NOISE, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t from_ns = 1000 * MS;
+		rows_begin_step(&rows, 0, i + 1, from_ns);
+		rows_note_launch(&rows, 0, from_ns, from_ns + (uint64_t)cases[i].launch_ns,
+				 from_ns + (uint64_t)cases[i].until_ns);
+		const struct row *row = &rows.ranks[0].rows[rows.ranks[0].number % ROWS_KEPT];
+		cr_expect_eq(row->host_ns, cases[i].host_ns, "%zu: %lu", i, row->host_ns);
+		cr_expect_eq(row->device_ns, cases[i].device_ns, "%zu: %lu", i, row->device_ns);
+	}
 }

@@ -15,6 +15,11 @@ static double noise_ms(uint32_t rank, uint64_t row)
 	return 8 * sin((double)row * (1.7 + rank) + rank * rank);
 }
 
+static void put(uint32_t rank, double late_ms)
+{
+	late_series_put(&series, rank, late_ms, late_ms, false);
+}
+
 static void begin(void)
 {
 	late_series_free(&series);
@@ -32,7 +37,7 @@ static bool row_with(uint32_t rank, double late_ms)
 {
 	late_series_begin(&series);
 	for (uint32_t i = 0; i < RANKS; i++)
-		late_series_put(&series, i, noise_ms(i, series.row) + (i == rank ? late_ms : 0));
+		put(i, noise_ms(i, series.row) + (i == rank ? late_ms : 0));
 	for (uint32_t i = 0; i < RANKS; i++)
 		if (i != rank)
 			cr_expect_not(is_found(i), "rank %u in row %lu", i, (unsigned long)series.row);
@@ -132,7 +137,7 @@ static int rows_until_found_in(double (*noise)(uint32_t, uint64_t), double late_
 	for (int i = 0; i < 90; i++) {
 		late_series_begin(&series);
 		for (uint32_t k = 0; k < RANKS; k++)
-			late_series_put(&series, k, noise(k, series.row) + (k == RANKS - 1 && i >= 60 ? late_ms : 0));
+			put(k, noise(k, series.row) + (k == RANKS - 1 && i >= 60 ? late_ms : 0));
 		for (uint32_t k = 0; k < RANKS - 1; k++)
 			cr_expect_not(is_found(k), "rank %u in row %d", k, i);
 		if (is_found(RANKS - 1))
@@ -163,7 +168,7 @@ Test(late_series, what_grows_is_not_taken_for_a_fault)
 	for (int i = 0; i < 30; i++) {
 		late_series_begin(&series);
 		for (uint32_t k = 0; k < RANKS; k++)
-			late_series_put(&series, k, k == 5 ? (i < 24 ? 0 : 2 * LATE_MS * parts[i - 24]) : 3 * noise_ms(k, series.row));
+			put(k, k == 5 ? (i < 24 ? 0 : 2 * LATE_MS * parts[i - 24]) : 3 * noise_ms(k, series.row));
 		cr_expect_not(is_found(5), "row %d", i);
 	}
 }
@@ -210,7 +215,7 @@ Test(late_series, beside_a_rank_that_is_named_less_than_half_of_it_is_no_finding
 	for (int i = 0; i < 30; i++) {
 		late_series_begin(&series);
 		for (uint32_t k = 0; k < RANKS; k++)
-			late_series_put(&series, k, noise_ms(k, series.row) + (k == 5 ? 90 : k == 4 ? 30 : 0));
+			put(k, noise_ms(k, series.row) + (k == 5 ? 90 : k == 4 ? 30 : 0));
 		late_series_open(&series, 5, true);
 		cr_expect_not(late_series_is_proven(&series, 4, ROW_MS));
 	}
@@ -224,7 +229,7 @@ Test(late_series, a_row_that_is_not_known_proves_nothing)
 		late_series_begin(&series);
 		for (uint32_t k = 0; k < RANKS; k++)
 			if (k != 5 || i % 5)
-				late_series_put(&series, k, noise_ms(k, series.row) + (k == 5 ? LATE_MS : 0));
+				put(k, noise_ms(k, series.row) + (k == 5 ? LATE_MS : 0));
 		cr_expect_not(late_series_is_proven(&series, 5, ROW_MS));
 	}
 }

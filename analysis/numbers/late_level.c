@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/numbers/late_level.h"
+
+#include <math.h>
+
+#include "analysis/numbers/late_series.h"
+
+/* By what a rank was late on average in the parts of the newest rows, the newest part first. */
+struct parts {
+	double late_ms[LATE_LEVEL_PARTS];   /* what it was early by is no lateness */
+	double either_ms[LATE_LEVEL_PARTS]; /* negative: early */
+	double least_ms, most_ms;	    /* the least of late_ms, and the most of both, either way */
+	double mean_ms;			    /* of either_ms */
+	bool stays;			    /* alike in all parts, and not as noise is that lasts */
+};
+
+/* What it worked longer, and was inside operations less. */
+struct spent {
+	double longer_ms, less_ms;
+	uint32_t rows;
+};
+
+static struct spent add_up(const struct late_past *past, uint64_t newest, uint32_t rows)
+{
+	struct spent spent = { 0 };
+
+	for (uint32_t back = 0; back < rows; back++) {
+		uint32_t at = (uint32_t)((newest - back) % LATE_SERIES_KEPT);
+		if (isnan(past->longer_ms[at]))
+			continue;
+		spent.longer_ms += past->longer_ms[at];
+		spent.less_ms += past->less_ms[at];
+		spent.rows++;
+	}
+	return spent;
+}
+
+/* Late where it works longer and is inside operations less, early where it works less and is inside longer. */
+static double either_way(const struct spent *spent)
+{
+	if (spent->longer_ms > 0 && spent->less_ms > 0)
+		return fmin(spent->longer_ms, spent->less_ms);
+	return spent->longer_ms < 0 && spent->less_ms < 0 ? fmax(spent->longer_ms, spent->less_ms) : 0;
+}
+
+/* A part is added up in pieces: for what a rank works longer at the end of a row the others may wait in the next one.
+ * False: half of its rows are not known. */
+static bool open_part(const struct late_past *past, uint64_t newest, uint32_t rows, double *late_ms, double *either_ms)
+{
+	uint32_t piece = rows / LATE_LEVEL_PIECES;
+	struct spent all = add_up(past, newest, rows);
+
+	*late_ms = 0;
+	for (uint32_t first = 0; first < rows; first += piece) {
+		uint32_t left = rows - first;
+		struct spent spent = add_up(past, newest - first, left < piece ? left : piece);
+		*late_ms += fmax(either_way(&spent), 0) / all.rows;
+	}
+	*either_ms = either_way(&all) / all.rows;
+	return all.rows * 2 > rows;
+}
+
+/* One of two is early by what the other one is late by. */
+static bool open_parts(const struct late_series *series, uint32_t index, uint32_t rows, struct parts *parts)
+{
+	const struct late_past *past = &series->pasts[index];
+
+	*parts = (struct parts){ .least_ms = INFINITY };
+	for (uint32_t i = 0; i < LATE_LEVEL_PARTS; i++) {
+		if (!open_part(past, series->row - i * rows, rows, &parts->late_ms[i], &parts->either_ms[i]))
+			return false;
+		if (past->paired)
+			parts->either_ms[i] = fmax(parts->either_ms[i], 0);
+		parts->least_ms = fmin(parts->least_ms, parts->late_ms[i]);
+		parts->most_ms = fmax(parts->most_ms, fmax(parts->late_ms[i], fabs(parts->either_ms[i])));
+		parts->mean_ms += parts->either_ms[i] / LATE_LEVEL_PARTS;
+	}
+	return true;
+}
+
+static bool is_alike(const struct parts *own)
+{
+	double least_ms = INFINITY, most_ms = 0;
+
+	for (uint32_t i = 0; i < LATE_LEVEL_PARTS; i++) {
+		least_ms = fmin(least_ms, own->either_ms[i]);
+		most_ms = fmax(most_ms, own->either_ms[i]);
+	}
+	return most_ms <= LATE_LEVEL_ALIKE * least_ms;
+}
+
+/* Is what a piece has to do with the one before more than half of it, as with noise that lasts? By von Neumann's ratio
+ * (1941), which is 2 where they have nothing to do with each other. */
+static bool wanders(const struct late_series *series, uint32_t index, uint32_t rows, double mean_ms)
+{
+	const struct late_past *past = &series->pasts[index];
+	uint32_t piece = rows / LATE_LEVEL_PIECES;
+	double squares = 0, changes = 0, before_ms = NAN;
+
+	for (uint32_t first = 0; first + piece <= LATE_LEVEL_PARTS * rows; first += piece) {
+		struct spent spent = add_up(past, series->row - first, piece);
+		double late_ms = either_way(&spent) / spent.rows;
+		if (!spent.rows)
+			continue;
+		squares += (late_ms - mean_ms) * (late_ms - mean_ms);
+		changes += isnan(before_ms) ? 0 : (late_ms - before_ms) * (late_ms - before_ms);
+		before_ms = late_ms;
+	}
+	return changes < squares;
+}
+
+/* In half of the rows it was late by half of the mean: else it is late now and then, which the tests of steps tell. */
+static bool is_late_mostly(const struct late_past *past, uint64_t newest, uint32_t rows, double mean_ms)
+{
+	uint32_t known = 0, late = 0;
+
+	for (uint32_t back = 0; back < rows; back++) {
+		uint32_t at = (uint32_t)((newest - back) % LATE_SERIES_KEPT);
+		known += !isnan(past->longer_ms[at]);
+		late += fmin(past->longer_ms[at], past->less_ms[at]) * 2 >= mean_ms;
+	}
+	return late * 2 >= known;
+}
+
+static bool is_far_on_average(const struct parts *own, const struct parts *other)
+{
+	double most_ms = 0, least_ms = INFINITY;
+
+	for (uint32_t i = 0; i < LATE_LEVEL_PARTS; i++) {
+		least_ms = fmin(least_ms, own->either_ms[i]);
+		most_ms = fmax(most_ms, fabs(other->either_ms[i]));
+	}
+	return own->stays && most_ms * LATE_LEVEL_PART <= least_ms &&
+	       fabs(other->mean_ms) * LATE_LEVEL_MEAN <= own->mean_ms;
+}
+
+static bool is_far(const struct parts *own, const struct parts *other)
+{
+	return other->most_ms * LATE_LEVEL_BEYOND <= own->least_ms || is_far_on_average(own, other);
+}
+
+/* What makes a whole host late makes its ranks late together. */
+static bool is_of_same_place(const struct late_series *series, uint32_t one, uint32_t other)
+{
+	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
+}
+
+static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own)
+{
+	uint32_t others = 0, mates = 0;
+
+	for (uint32_t i = 0; i < series->count; i++) {
+		struct parts other;
+		if (i == index || !open_parts(series, i, rows, &other))
+			continue;
+		if (series->pasts[i].open && own->mean_ms * LATE_SERIES_BESIDE < other.mean_ms)
+			return false;
+		if (series->pasts[i].open)
+			continue;
+		others++;
+		if (is_far(own, &other))
+			continue;
+		bool late = other.mean_ms * 2 >= own->mean_ms;
+		if (late && is_of_same_place(series, index, i))
+			continue;
+		if (!late || other.mean_ms > own->mean_ms || ++mates * LATE_LEVEL_MATES > series->count)
+			return false;
+	}
+	return others >= LATE_LEVEL_OTHERS;
+}
+
+/* Noise of which a share is left in the next row lasts for (1 + share) / (1 - share) rows: so many fewer independent
+ * ones there are (Bartlett 1935). */
+static uint32_t rows_of_part(const struct late_series *series, uint32_t index, double row_ms)
+{
+	double left = late_series_left(series, index);
+	double rows = row_ms > 0 ? LATE_LEVEL_PART_MS / row_ms : 0, lasts = left < 1 ? (1 + left) / (1 - left) : INFINITY;
+
+	return (uint32_t)fmin(fmax(fmax(rows, LATE_LEVEL_ROWS), LATE_LEVEL_LASTS * lasts), LATE_LEVEL_ROWS_MAX);
+}
+
+static double least_ms(const struct late_past *past, double row_ms)
+{
+	return LATE_LEVEL_SHARE * row_ms * (past->paired ? LATE_LEVEL_PAIR : 1);
+}
+
+static bool is_proven_over(const struct late_series *series, uint32_t index, uint32_t rows, double row_ms)
+{
+	struct parts own;
+
+	if (series->row < LATE_SERIES_FIRST + LATE_LEVEL_PARTS * rows || !open_parts(series, index, rows, &own) ||
+	    own.least_ms < least_ms(&series->pasts[index], row_ms))
+		return false;
+	own.stays = is_alike(&own) && !wanders(series, index, rows, own.mean_ms);
+	return is_late_mostly(&series->pasts[index], series->row, LATE_LEVEL_PARTS * rows, own.mean_ms) &&
+	       is_level(series, index, rows, &own);
+}
+
+/* Over twice as many rows noise is smaller on average. */
+bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms)
+{
+	for (uint32_t rows = rows_of_part(series, index, row_ms); rows <= LATE_LEVEL_ROWS_MAX; rows *= 2)
+		if (is_proven_over(series, index, rows, row_ms))
+			return true;
+	return false;
+}
+
+bool late_level_lasts(const struct late_series *series, uint32_t index, double row_ms)
+{
+	struct spent spent = add_up(&series->pasts[index], series->row, LATE_LEVEL_ROWS);
+
+	return !spent.rows || either_way(&spent) / spent.rows * 2 >= LATE_LEVEL_SHARE * row_ms;
+}

@@ -54,7 +54,7 @@ def faults(kind, text):
         found.append("what it means does not end with how sure it is (**How sure.**)")
     if not re.search(r"^1\. ", body["What to do first"], flags=re.M):
         found.append("what to do first is no list with numbers")
-    if not re.search(r"^- ", body["What it cannot see", "Thresholds"], flags=re.M):
+    if not re.search(r"^- ", body["What it cannot see"], flags=re.M):
         found.append("what it cannot see is no list")
     if body["Thresholds"].strip() != f"`rankwatch help {kind}` prints them; all are in `analysis/numbers/thresholds.c`.":
         found.append("the section Thresholds does not say where they are")

@@ -379,7 +379,7 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
 	if (!model->watchdog.timeout_ms)
 		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM,
-			    "its time is not known: RANKWATCH_TIMEOUT tells it");
+			    "its time is not known: RANKWATCH_TIMEOUT sets it");
 	else if (runs && left <= 0)
 		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over: it may kill the job any moment",
 			     limit_text(limit, sizeof(limit), model));

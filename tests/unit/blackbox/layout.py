@@ -11,7 +11,7 @@ import sys
 import textwrap
 
 HEAD = """\
-The fields of a black box's parts: offset, name and type (u unsigned, i signed, f floating point, with the number of bits).
+The fields of a black box's parts: offset, name, type (u unsigned, i signed, f floating point; bits; little endian).
 Made of include/rankwatch/*.h, which say what they mean, by ninja -C build box-layout. How a box is read: black-box.md.
 
 """

@@ -22,7 +22,7 @@
 
 #define LANES_WINDOW_NS   2000000000u  /* lateness is scaled to a cut of this length */
 #define LANES_SHARE_MIN   0.04         /* least share of it that counts as late */
-#define LANES_NOISE_LASTS 0.5         /* this share of noise may persist into the next cut, which holds some steps: like SUMS_NOISE_LASTS */
+#define LANES_NOISE_LASTS 0.5         /* this share of noise may persist into the next cut, which holds some steps */
 #define LANES_CUT_MIN_US  900000u      /* shorter cuts are judged together with the next one */
 #define LANES_WAIT_NS     5000000000u  /* waits this long for the messages of all members */
 #define LANES_GONE_NS     30000000000u /* a member without a cut for this long is not waited for … */

@@ -44,8 +44,14 @@ static uint32_t collect(const struct rows *rows, uint64_t number, const uint32_t
 		const struct row *row = &rows->ranks[i].rows[number % ROWS_KEPT];
 		if (row->number != number || rows->ranks[i].number <= number)
 			continue;
-		entries[count++] = (struct row_entry){ .rank = i, .group = groups[i], .stage = groups[i], .own_ns = row->own_ns, .inside_ns = row->inside_ns,
-						       .unseen_ns = row->unseen_ns, .until_ns = row->until_ns, .operations = row->operations };
+		entries[count++] = (struct row_entry){ .rank = i,
+						       .group = groups[i],
+						       .stage = groups[i],
+						       .own_ns = row->own_ns,
+						       .inside_ns = row->inside_ns,
+						       .unseen_ns = row->unseen_ns,
+						       .until_ns = row->until_ns,
+						       .operations = row->operations };
 	}
 	return count;
 }
@@ -109,7 +115,8 @@ static void name_groups(const struct rows *rows, uint32_t *groups, uint32_t *fir
 static void note_hosts(struct rows *rows, const struct row_entry *entries, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && rows->job->host_count > 1; i++)
-		late_series_place(&rows->judge.late, entries[i].rank, rows->job->ranks[entries[i].rank].process->host + 1);
+		late_series_place(&rows->judge.late, entries[i].rank,
+				  rows->job->ranks[entries[i].rank].process->host + 1);
 }
 
 static void judge(struct rows *rows, uint64_t number)

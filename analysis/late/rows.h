@@ -16,19 +16,19 @@
 #include "analysis/numbers/row_judge.h"
 
 enum {
-	ROWS_KEPT = 32,  /* a rank */
-	ROWS_TOLD = 12,  /* that the cost is told of */
-	ROWS_BEHIND = 3, /* rows ahead is the job when it no longer waits for a rank that has not ended one */
-	ROWS_OFF = 4,    /* rows are cut anew when what repeats takes longer or shorter by such a part of a row */
-	ROWS_LEFT = 6,   /* rows that the tests of steps have for what single operations show */
-	ROWS_COSTS_LESS = 4, /* times as much as it costs a rank works longer: it is not reported where no cause is seen */
-	ROWS_MOST = 4,       /* of a host that is late as a whole all ranks but one in so many are found by themselves */
-	ROWS_FAIR = 3, /* times as much it must work longer as it saw operations end at another time than others did */
+	ROWS_KEPT = 32,      /* a rank */
+	ROWS_TOLD = 12,      /* newest late rows show what a lateness costs */
+	ROWS_BEHIND = 3,     /* rows ahead is the job when it no longer waits for a rank that has not ended one */
+	ROWS_OFF = 4,        /* by such a part of itself what repeats may become longer before rows are cut anew */
+	ROWS_LEFT = 6,       /* rows that the tests of steps have for what single operations show */
+	ROWS_COSTS_LESS = 4, /* who works so many times as much longer as it costs is reported with a cause only */
+	ROWS_MOST = 4, /* of a host that is late as a whole all ranks but one in so many are found by themselves */
+	ROWS_FAIR = 3, /* times as much must a rank work longer as it saw operations end later or earlier than others */
 };
-#define ROWS_SHOWN_WHOLE 0.875 /* of a row's lateness */
-#define ROWS_UPDATE_NS	 10000000000u
-#define ROWS_LEAST_NS 100000000u  /* a row lasts, at least; … */
-#define ROWS_TIME_NS  500000000u /* … and so long, or a little longer, while steps have no numbers */
+#define ROWS_SHOWN_WHOLE 0.875        /* of a lateness that single operations show is nearly all */
+#define ROWS_UPDATE_NS   10000000000u /* after this time a finding is updated */
+#define ROWS_LEAST_NS    100000000u   /* a row of steps lasts, at least */
+#define ROWS_TIME_NS     500000000u   /* a row lasts, at least, while steps have no numbers */
 
 struct operation;
 

@@ -51,16 +51,16 @@ static bool is_late_row(const struct rows *rows, uint32_t rank, const struct row
 /* Late by more than any other of its group, all rows together: single ones show noise. */
 static uint64_t beyond_others(const struct rows *rows, uint32_t index, uint64_t late_ns)
 {
+	uint64_t newest = rows->ranks[index].late_row;
 	double next_ms = 0;
 
 	for (uint32_t i = 0; i < rows->rank_count; i++) {
 		double sum_ms = 0;
 		if (i == index || rows->ranks[i].group != rows->ranks[index].group || rows_suspect(rows, i))
 			continue;
-		for (uint64_t back = 0; back < ROWS_KEPT && back < rows->ranks[index].late_row; back++) {
-			const struct row *row = &rows->ranks[i].rows[(rows->ranks[index].late_row - back) % ROWS_KEPT];
-			if (row->number == rows->ranks[index].late_row - back && !isnan(row->late_ms))
-				sum_ms += row->late_ms;
+		for (uint64_t back = 0; back < ROWS_KEPT && back < newest; back++) {
+			const struct row *row = &rows->ranks[i].rows[(newest - back) % ROWS_KEPT];
+			sum_ms += row->number == newest - back && !isnan(row->late_ms) ? row->late_ms : 0;
 		}
 		next_ms = fmax(next_ms, sum_ms);
 	}
@@ -71,8 +71,8 @@ static uint64_t beyond_others(const struct rows *rows, uint32_t index, uint64_t 
 static void look_back(const struct rows *rows, uint32_t index, struct recent *recent)
 {
 	const struct rows_rank *rank = &rows->ranks[index];
-
-	uint64_t most = rows->judge.ranks[index].of_level ? ROWS_KEPT : ROWS_TOLD;
+	bool level = rows->judge.ranks[index].of_level;
+	uint64_t most = level ? ROWS_KEPT : ROWS_TOLD;
 
 	*recent = (struct recent){ .before_ns = rank->before_ns };
 	for (uint64_t back = 0; back < most && back < rank->late_row; back++) {
@@ -80,7 +80,7 @@ static void look_back(const struct rows *rows, uint32_t index, struct recent *re
 		if (row->number == rank->late_row - back && !isnan(row->late_ms) && is_late_row(rows, index, row))
 			add_row(recent, row);
 	}
-	if (rows->judge.ranks[index].of_level)
+	if (level)
 		recent->beyond_ns = beyond_others(rows, index, recent->late_ns);
 	uint64_t usual_ns = recent->count * recent->before_ns;
 	recent->grown_ns = recent->all_ns > usual_ns ? recent->all_ns - usual_ns : 0;
@@ -164,8 +164,8 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 	return err;
 }
 
-static void find_cause(const struct analysis *analysis, uint32_t rank, enum rw_late_kind kind, const struct recent *recent,
-		       struct cause *cause)
+static void find_cause(const struct analysis *analysis, uint32_t rank, enum rw_late_kind kind,
+		       const struct recent *recent, struct cause *cause)
 {
 	const struct process *process = analysis->job.ranks[rank].process;
 	const struct account_rank *account = &analysis->account.ranks[rank];
@@ -184,8 +184,8 @@ static void find_cause(const struct analysis *analysis, uint32_t rank, enum rw_l
 	}
 }
 
-static void explain(const struct analysis *analysis, struct record *record, const uint32_t *ranks, uint32_t count, enum rw_late_kind kind,
-		    const struct recent *recent)
+static void explain(const struct analysis *analysis, struct record *record, const uint32_t *ranks, uint32_t count,
+		    enum rw_late_kind kind, const struct recent *recent)
 {
 	struct host_cause host = { 0 };
 
@@ -210,13 +210,12 @@ static bool knows_steps(const struct analysis *analysis)
 }
 
 /* Of these ranks, one of which is `rank`. */
-static struct record *make_record(const struct analysis *analysis, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
-				  uint32_t rank, const struct recent *recent)
+static struct record *make_record(const struct analysis *analysis, enum rw_scope scope, const uint32_t *ranks,
+				  uint32_t count, uint32_t rank, const struct recent *recent)
 {
 	const struct rows *rows = &analysis->rows;
 	const struct process *process = analysis->job.ranks[ranks[0]].process;
-	struct record *record =
-	    record_new(&analysis->job, RW_KIND_STRAGGLER, scope, ranks, count);
+	struct record *record = record_new(&analysis->job, RW_KIND_STRAGGLER, scope, ranks, count);
 	if (!record)
 		return NULL;
 	struct rw_finding *finding = &record->finding;
@@ -239,8 +238,9 @@ static struct record *make_record(const struct analysis *analysis, enum rw_scope
 	if (knows_steps(analysis) && step_ns)
 		finding->late.lost_ms_per_step = finding->late.lost_share * (double)step_ns / 1e6;
 	explain(analysis, record, ranks, count, finding->late.kind, recent);
-	record_add_missing(record, "whether the rank waited for something outside of its operations: only sums over many operations "
-				   "show the difference");
+	record_add_missing(
+	    record, "whether the rank waited for something outside of its operations: only sums over many operations "
+		    "show the difference");
 	if (set_waiting(record, analysis, ranks, count)) {
 		record_free(record);
 		return NULL;
@@ -257,7 +257,8 @@ static uint32_t choose_stage(const struct analysis *analysis, uint32_t rank, uin
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < rows->rank_count && i < analysis->job.rank_count; i++)
-		if (rows->judge.ranks[i].of_stage && rows->judge.ranks[i].decided_ns && rows->judge.ranks[i].stage == rows->judge.ranks[rank].stage)
+		if (rows->judge.ranks[i].of_stage && rows->judge.ranks[i].decided_ns &&
+		    rows->judge.ranks[i].stage == rows->judge.ranks[rank].stage)
 			ranks[count++] = i;
 	return count;
 }
@@ -337,7 +338,8 @@ static bool is_suspected(const struct analysis *analysis, uint32_t rank, uint64_
 
 	if (!suspect || suspect->open || !suspect->decided_ns)
 		return suspect && suspect->open;
-	return now_ns < suspect->decided_ns + ROWS_LEFT * rows_last_ns(&analysis->rows) || is_on_a_named_host(&analysis->stragglers, suspect);
+	return now_ns < suspect->decided_ns + ROWS_LEFT * rows_last_ns(&analysis->rows) ||
+	       is_on_a_named_host(&analysis->stragglers, suspect);
 }
 
 /* It was reported while it was late, and is late no longer: its newest rows show less than half of that. */
@@ -351,7 +353,8 @@ static bool is_told_and_over(const struct analysis *analysis, uint32_t rank, con
 	const struct rows_rank *late = &rows->ranks[rank];
 	const struct row *since = &late->rows[late->since_row % ROWS_KEPT];
 	uint64_t newest_ns = rows_late_ns(rows, rank, ROW_JUDGE_CLEAN);
-	return since->number == late->since_row && suspect->told_ns > since->from_ns && newest_ns * recent->count * 2 < recent->late_ns;
+	return since->number == late->since_row && suspect->told_ns > since->from_ns &&
+	       newest_ns * recent->count * 2 < recent->late_ns;
 }
 
 /* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no
@@ -360,7 +363,8 @@ static bool is_worth_telling(const struct record *record)
 {
 	const struct rw_finding *finding = &record->finding;
 
-	return finding->cause.class_ != RW_CAUSE_UNKNOWN || finding->late.lost_share * ROWS_COSTS_LESS >= finding->late.longer_share;
+	return finding->cause.class_ != RW_CAUSE_UNKNOWN ||
+	       finding->late.lost_share * ROWS_COSTS_LESS >= finding->late.longer_share;
 }
 
 /* Less than what a lateness must cost to be reported. */

@@ -58,7 +58,7 @@ struct suspect {
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 	struct excursions excursions;
-	/* Of the stragglers that owns it; NULL in windows and cuts (analysis/late/sums.h, analysis/job/lanes.h), in
+	/* Of the stragglers that owns it; NULL in cuts (analysis/job/lanes.h), in
 	 * which lateness now and then is not looked for. */
 	struct intermittent *intermittent;
 };

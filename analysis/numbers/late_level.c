@@ -3,15 +3,13 @@
 
 #include <math.h>
 
-#include "analysis/numbers/late_series.h"
-
 /* By what a rank was late on average in the parts of the newest rows, the newest part first. */
 struct parts {
 	double late_ms[LATE_LEVEL_PARTS];   /* what it was early by is no lateness */
 	double either_ms[LATE_LEVEL_PARTS]; /* negative: early */
-	double least_ms, most_ms;	    /* the least of late_ms, and the most of both, either way */
-	double mean_ms;			    /* of either_ms */
-	bool stays;			    /* alike in all parts, and not as noise is that lasts */
+	double least_ms, most_ms;           /* the least of late_ms, and the most of both, either way */
+	double mean_ms;                     /* of either_ms */
+	bool stays;                         /* alike in all parts, and not as noise is that lasts */
 };
 
 /* What it worked longer, and was inside operations less. */
@@ -174,7 +172,8 @@ static bool is_level(const struct late_series *series, uint32_t index, uint32_t 
 static uint32_t rows_of_part(const struct late_series *series, uint32_t index, double row_ms)
 {
 	double left = late_series_left(series, index);
-	double rows = row_ms > 0 ? LATE_LEVEL_PART_MS / row_ms : 0, lasts = left < 1 ? (1 + left) / (1 - left) : INFINITY;
+	double rows = row_ms > 0 ? LATE_LEVEL_PART_MS / row_ms : 0,
+	       lasts = left < 1 ? (1 + left) / (1 - left) : INFINITY;
 
 	return (uint32_t)fmin(fmax(fmax(rows, LATE_LEVEL_ROWS), LATE_LEVEL_LASTS * lasts), LATE_LEVEL_ROWS_MAX);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a rank late by as much in each of four parts of the newest rows, and by far more than any other rank? This needs no
- * row before the lateness: so it finds a rank that was late from the first row on, and one that has crept there. Ranks
- * that differ for good are not so much further apart than the others are. docs/analysis.md, "Late by step".
+ * Is a rank late by as much in each of four parts of the newest rows, and by far more than any other rank? This needs
+ * no row before the lateness: so it finds a rank that was late from the first row on, and one that has crept there.
+ * Ranks that differ for good are not so much further apart than the others are. docs/analysis.md, "Level".
  */
 #ifndef ANALYSIS_NUMBERS_LATE_LEVEL_H
 #define ANALYSIS_NUMBERS_LATE_LEVEL_H
@@ -10,24 +10,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/numbers/late_series.h"
+
 enum {
 	LATE_LEVEL_PARTS = 4,
-	LATE_LEVEL_ROWS = 10,     /* of a part, at least, … */
-	LATE_LEVEL_LASTS = 2,     /* … and so many times as many as noise lasts */
-	LATE_LEVEL_PAIR = 4,      /* times as late must one of two be, which both differ from others for good */
-	LATE_LEVEL_ROWS_MAX = 64, /* of a part, at most: as many as are kept */
-	LATE_LEVEL_PART_MS = 6000, /* a part lasts so long, where that is more rows */
-	LATE_LEVEL_BEYOND = 3, /* times as late in each part as any other rank was late or early in any; or … */
-	LATE_LEVEL_MEAN = 4,   /* … so many times as late on average as any other was on average, where it was … */
-	LATE_LEVEL_ALIKE = 2,  /* … so many times as late in one part as in another, at most, … */
-	LATE_LEVEL_PIECES = 5, /* of a part */
-	LATE_LEVEL_OTHERS = 3, /* other ranks that must be known */
-	LATE_LEVEL_MATES = 8,  /* one of so many others may be half as late: it may be at fault, too */
+	LATE_LEVEL_ROWS = 10, /* a part has as many rows, at least */
+	LATE_LEVEL_PART_MS =
+	    6000,             /* a part lasts so long, at least, if that is no more than LATE_LEVEL_ROWS_MAX rows */
+	LATE_LEVEL_LASTS = 2, /* a part has so many times the rows for which noise lasts, at least; likewise */
+	LATE_LEVEL_ROWS_MAX = LATE_SERIES_KEPT / LATE_LEVEL_PARTS,
+	LATE_LEVEL_PIECES = 5, /* of a part, in each of which a rank is late or early */
+	LATE_LEVEL_BEYOND = 3, /* times as late in each part as any other rank was late or early in any suffices */
+	LATE_LEVEL_MEAN = 4,   /* times as late on average as any other rank was suffices, with LATE_LEVEL_PART */
+	LATE_LEVEL_ALIKE = 2,  /* times as late in one part as in another, at most, where the average counts */
+	LATE_LEVEL_PAIR = 4,   /* times as late must be one of two ranks, which both may differ from others for good */
+	LATE_LEVEL_OTHERS = 3, /* other ranks must be known, at least */
+	LATE_LEVEL_MATES = 8,  /* one of so many ranks may be half as late, as it may be at fault, too */
 };
-#define LATE_LEVEL_SHARE 0.0125 /* of the time a rank must be late by, in each part */
-#define LATE_LEVEL_PART  1.75   /* … and so many times as late in each part as any other in any */
-
-struct late_series;
+#define LATE_LEVEL_SHARE 0.0125 /* of the time a rank must be late by in each part */
+#define LATE_LEVEL_PART  1.75   /* times as late in each part as any other in any, where the average counts */
 
 /* Is it so, once all ranks are put into the newest row? row_ms: how long rows usually last. */
 bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges one row after the other, once the rows of all ranks are there: a host's own (analysis/late/rows.h), or those that
- * many hosts report (analysis/job/row_lanes.h). It knows no ranks, only their indexes, and no clock.
+ * Judges one row after the other, once the rows of all ranks are there: a host's own (analysis/late/rows.h), or those
+ * that many hosts report (analysis/job/row_lanes.h). It knows no ranks, only their indexes, and no clock.
  *
  * A rank is late in a row by what it works longer than the median of the others of its group, and is inside operations
  * less; the smaller of the two, signed. A stage of a pipeline whose ranks all work longer is late by what it works
- * longer than it used to, beyond what the other stages do. analysis/numbers/late_series.h says whether that is beyond chance.
- * docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
+ * longer than it used to, beyond what the other stages do. analysis/numbers/late_series.h says whether that is beyond
+ * chance. docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
  */
 #ifndef ANALYSIS_NUMBERS_ROW_JUDGE_H
 #define ANALYSIS_NUMBERS_ROW_JUDGE_H

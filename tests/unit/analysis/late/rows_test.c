@@ -289,7 +289,8 @@ Test(rows, take_any_time, .init = begin_flat, .fini = end)
 		}
 }
 
-/* The host's: it launched late. The device's: it had been launched well before it came. What is near either is neither's.
+/* The host's: it launched late. The device's: it had been launched well before it came. What is near either is
+ * neither's.
  */
 Test(rows, own_work_is_the_hosts_or_the_devices_by_when_it_was_launched, .init = begin_flat, .fini = end)
 {

@@ -167,15 +167,12 @@ static bool is_level(const struct late_series *series, uint32_t index, uint32_t 
 	return others >= LATE_LEVEL_OTHERS;
 }
 
-/* Noise of which a share is left in the next row lasts for (1 + share) / (1 - share) rows: so many fewer independent
- * ones there are (Bartlett 1935). */
 static uint32_t rows_of_part(const struct late_series *series, uint32_t index, double row_ms)
 {
-	double left = late_series_left(series, index);
-	double rows = row_ms > 0 ? LATE_LEVEL_PART_MS / row_ms : 0,
-	       lasts = left < 1 ? (1 + left) / (1 - left) : INFINITY;
+	double lasts = LATE_LEVEL_LASTS * late_series_noise_rows(series, index);
+	double rows = fmax(row_ms > 0 ? LATE_LEVEL_PART_MS / row_ms : 0, LATE_LEVEL_ROWS);
 
-	return (uint32_t)fmin(fmax(fmax(rows, LATE_LEVEL_ROWS), LATE_LEVEL_LASTS * lasts), LATE_LEVEL_ROWS_MAX);
+	return (uint32_t)fmin(fmax(rows, lasts), LATE_LEVEL_ROWS_MAX);
 }
 
 static double least_ms(const struct late_past *past, double row_ms)

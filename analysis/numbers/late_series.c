@@ -69,7 +69,8 @@ static double without_outliers(const struct late_noise *noise, double late_ms)
 	return fmax(fmin(late_ms, most_ms), -most_ms);
 }
 
-static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
+/* further_ms: two rows back. */
+static void add_noise(struct late_noise *noise, double now_ms, double before_ms, double further_ms)
 {
 	double left = 1 - 1.0 / LATE_SERIES_MEMORY;
 
@@ -79,18 +80,20 @@ static void add_noise(struct late_noise *noise, double now_ms, double before_ms)
 	noise->sum_ms = noise->sum_ms * left + (now_ms + before_ms) / 2;
 	noise->squares = noise->squares * left + (now_ms * now_ms + before_ms * before_ms) / 2;
 	noise->products = noise->products * left + now_ms * before_ms;
+	noise->further = noise->further * left + now_ms * without_outliers(noise, further_ms);
 }
 
 void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired)
 {
 	struct late_past *past = &series->pasts[index];
-	double late_ms = fmin(longer_ms, less_ms), before_ms = late_at(series, index, 1);
+	double late_ms = fmin(longer_ms, less_ms), before_ms = late_at(series, index, 1),
+	       further_ms = late_at(series, index, 2);
 
 	past->longer_ms[series->row % LATE_SERIES_KEPT] = (float)longer_ms;
 	past->less_ms[series->row % LATE_SERIES_KEPT] = (float)less_ms;
 	past->paired = paired;
-	if (series->row > LATE_SERIES_FIRST + 1 && !isnan(late_ms) && !isnan(before_ms))
-		add_noise(&past->noise, late_ms, before_ms);
+	if (series->row > LATE_SERIES_FIRST + 2 && !isnan(late_ms) && !isnan(before_ms) && !isnan(further_ms))
+		add_noise(&past->noise, late_ms, before_ms, further_ms);
 }
 
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back)
@@ -150,9 +153,9 @@ static bool is_steady(const struct window *window)
 }
 
 /* Each rank's average apart. */
-double late_series_left(const struct late_series *series, uint32_t index)
+static double left_later(const struct late_series *series, uint32_t index, double *further)
 {
-	double rows = 0, squares = 0, products = 0;
+	double rows = 0, squares = 0, products = 0, twice = 0;
 
 	for (uint32_t i = 0; i < series->count; i++) {
 		const struct late_noise *noise = &series->pasts[i].noise;
@@ -162,16 +165,33 @@ double late_series_left(const struct late_series *series, uint32_t index)
 		rows += noise->rows;
 		squares += noise->squares - level;
 		products += noise->products - level;
+		twice += noise->further - level;
 	}
+	*further = 1;
 	if (rows < LATE_SERIES_PAIRS)
 		return 1;
+	*further = squares > 0 ? twice / squares : 0;
 	return squares > 0 ? fmax(products / squares, 0) : 0;
+}
+
+/* By its autocorrelations, which are added up as if they went on as from the first to the second: where only a part of
+ * the noise lasts, as where each row is a new draw as well, the first is small and the second is not much smaller. */
+double late_series_noise_rows(const struct late_series *series, uint32_t index)
+{
+	double further, left = left_later(series, index, &further);
+
+	if (left >= 1)
+		return LATE_SERIES_KEPT;
+	double goes_on = left > 0 ? fmin(fmax(further / left, left), LATE_SERIES_GOES_ON) : 0;
+	return 1 + 2 * left / (1 - goes_on);
 }
 
 /* Where noise does not last, a single late row says nothing about many in a row. */
 static bool does_noise_last(const struct late_series *series, uint32_t index)
 {
-	return late_series_left(series, index) > LATE_SERIES_LASTS;
+	double further;
+
+	return left_later(series, index, &further) > LATE_SERIES_LASTS;
 }
 
 /* Before, on average, and in each row; where noise does not last one row may have been an exception. */

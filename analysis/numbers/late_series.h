@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has a rank become late for good? One number a rank and row tells what it was late by, in ms, signed; a row is a step
- * or a few short ones (analysis/late/rows.h). The answer needs no distribution: the rank was not late before, has been late
- * in the newest rows by about as much in each, and nobody else was ever late by half of that: in any row where noise
- * lasts, and over LATE_SERIES_RUN rows where each row is a new draw.
- * docs/analysis.md, "Late by step".
+ * or a few short ones (analysis/late/rows.h). The answer needs no distribution: the rank was not late before, has been
+ * late in the newest rows by about as much in each, and nobody else was ever late by half of that: in any row where
+ * noise lasts, and over LATE_SERIES_RUN rows where each row is a new draw. docs/analysis.md, "Late by step".
  *
  * Lateness that was there from the first row on, that creeps, or that comes now and then is not looked for here.
  */
@@ -37,23 +36,25 @@ enum {
 #define LATE_SERIES_COST_MS 20.0 /* … and so much, if that is more … */
 #define LATE_SERIES_STEADY  0.65 /* of the median are its quartiles since then, at least, and its inverse at most */
 #define LATE_SERIES_COST    1.2  /* … and so many rows, in all, since it began */
+#define LATE_SERIES_GOES_ON 0.95 /* of noise is left a row later, at most, is what can be measured */
 #define LATE_SERIES_LASTS   0.3  /* noise lasts where more of it than this is left a row later */
 
 /* Sums over a rank's rows and the one before each of them, of which older ones count less. */
 struct late_noise {
-	double rows, sum_ms, squares, products;
+	double rows, sum_ms, squares;
+	double products, further; /* with the row before, and with the one before that */
 };
 
 /* One rank's past. */
 struct late_past {
-	/* By row % LATE_SERIES_KEPT, what it worked longer than it is measured by, and was inside operations less; signed,
-	 * NAN: not known. It was late by the smaller one. */
+	/* By row % LATE_SERIES_KEPT, what it worked longer than it is measured by, and was inside operations less;
+	 * signed, NAN: not known. It was late by the smaller one. */
 	float longer_ms[LATE_SERIES_KEPT], less_ms[LATE_SERIES_KEPT];
 	struct late_noise noise;
-	uint64_t explained;              /* up to this row a finding explains what it was late by; 0 none did */
-	uint32_t place;                  /* where it is: the same number for ranks that may be late together; 0: nowhere */
-	bool open;                       /* it is named */
-	bool paired;                     /* it is compared with one other, which is early by what this one is late by */
+	uint64_t explained; /* up to this row a finding explains what it was late by; 0 none did */
+	uint32_t place;     /* where it is: the same number for ranks that may be late together; 0: nowhere */
+	bool open;          /* it is named */
+	bool paired;        /* it is compared with one other, which is early by what this one is late by */
 };
 
 struct late_series {
@@ -75,8 +76,9 @@ void late_series_put(struct late_series *series, uint32_t index, double longer_m
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms);
 /* Was it late by half of what a lateness must cost in the newest row? */
 bool late_series_is_late(const struct late_series *series, uint32_t index, double row_ms);
-/* The share of what the other ranks are late by that is left a row later, 0 to 1; 1 where too little was seen. */
-double late_series_left(const struct late_series *series, uint32_t index);
+/* For how many rows what the other ranks are late by lasts, from 1 on: of so many rows one is independent (Bartlett
+ * 1935). LATE_SERIES_KEPT where too little was seen. */
+double late_series_noise_rows(const struct late_series *series, uint32_t index);
 /* What it was late by so many rows before the newest one; 0 where that is not known. */
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back);
 /* It is named, or no longer: to be said once a row. */

@@ -146,7 +146,7 @@ Test(late_level, noise_that_lasts_makes_parts_longer)
 		}
 		found = late_level_is_proven(&series, 0, 1000) ? row : 0;
 	}
-	cr_expect_gt(late_series_left(&series, 0), 0.6, "%f", late_series_left(&series, 0));
+	cr_expect_gt(late_series_noise_rows(&series, 0), 8, "%f", late_series_noise_rows(&series, 0));
 	cr_expect_gt(found, LATE_SERIES_FIRST + LATE_LEVEL_PARTS * LATE_LEVEL_ROWS, "%d", found);
 	late_series_free(&series);
 }

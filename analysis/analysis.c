@@ -25,6 +25,8 @@
 #include "analysis/hang/version_finding.h"
 #include "analysis/view/view.h"
 
+#define SILENT_NS UINT64_C(1000000000) /* a box's heart beats every 20 ms at least while its process has a processor */
+
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {
 	struct analysis *analysis = calloc(1, sizeof(*analysis));
@@ -191,6 +193,12 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id id, ui
 	if (at_ns > process->last_ns)
 		process->last_ns = at_ns;
 	return 0;
+}
+
+bool analysis_is_silent(const struct analysis *analysis, analysis_process_id id, uint64_t now_ns)
+{
+	const struct process *process = job_process(&analysis->job, id);
+	return process && process->heartbeat_ns && now_ns > process->heartbeat_ns + SILENT_NS;
 }
 
 int analysis_set_left(struct analysis *analysis, analysis_process_id id, uint64_t by_ns)

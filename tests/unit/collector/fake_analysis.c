@@ -206,6 +206,12 @@ void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 	analysis->ticks++;
 }
 
+bool analysis_is_silent(const struct analysis *analysis, analysis_process_id process, uint64_t now_ns)
+{
+	(void)now_ns;
+	return analysis && analysis->silent == process;
+}
+
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
 {
 	if (!analysis || !analysis->suspect || !room)

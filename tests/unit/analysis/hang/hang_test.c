@@ -229,6 +229,19 @@ Test(hang, a_rank_that_was_only_noted_is_named_when_it_is_seen_to_be_stopped)
 	end(&run);
 }
 
+Test(hang, a_process_is_silent_a_second_after_its_last_heartbeat)
+{
+	struct run run = play_until(&eight, false, 0);
+	uint64_t at_ns = UINT64_C(3600000000000);
+
+	cr_expect_not(analysis_is_silent(run.analysis, 102, at_ns), "one without a heartbeat says nothing by that");
+	cr_assert_eq(analysis_set_heartbeat(run.analysis, 102, at_ns), 0);
+	cr_expect_not(analysis_is_silent(run.analysis, 102, at_ns + 1000000000));
+	cr_expect(analysis_is_silent(run.analysis, 102, at_ns + 1000000001));
+	cr_expect_not(analysis_is_silent(run.analysis, 4711, at_ns + 1000000001), "nobody knows it");
+	end(&run);
+}
+
 /* Rank 2 does not come to an operation, and entered the init of another communicator so long after its last one. Is it named? */
 static bool is_named(double init_ms)
 {

@@ -310,6 +310,11 @@ static bool is_over(const struct job *job)
 	return true;
 }
 
+void analysis_resume(struct analysis *analysis, uint64_t now_ns)
+{
+	analysis->job.resumed_ns = now_ns;
+}
+
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	if (!analysis->first_tick_ns)

@@ -586,6 +586,9 @@ int analysis_set_init(struct analysis *analysis, analysis_process_id process, co
 /* What the caller has found of a rank of analysis_absentees(). Call it at least once a second for each. */
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns);
 
+/* The caller itself has not run for a while before now_ns, and what it looks at may not have either: waits count from now on. */
+void analysis_resume(struct analysis *analysis, uint64_t now_ns);
+
 /* Advances the time: evaluates what depends on time (hangs), emits and closes findings. Call it at least twice a second
  * when live. */
 void analysis_tick(struct analysis *analysis, uint64_t now_ns);

@@ -203,6 +203,7 @@ struct job {
 	char (*hosts)[64];
 	uint32_t host_count;
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
+	uint64_t resumed_ns; /* when the caller went on after it had not run itself: who waited before may have been stopped, too */
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

@@ -28,6 +28,29 @@ class Signals:
             os.kill(pid, signal.SIGCONT)
 
 
+def play_with_collector(failures):
+    """The collector is stopped with the job, and goes on before one of the ranks does: it has waited for that one, too."""
+    with stage.Stage() as play:
+        job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
+        if not failures.check(stage.wait_until(lambda: len(play.events("start")) == RANKS, 30), "with the collector: the job starts"):
+            return
+        pids = {event["rank"]: event["pid"] for event in play.events("start")}
+        others = [pid for rank, pid in pids.items() if rank != FIRST]
+        collectors = [pid for pid in play.pids() if os.readlink(f"/proc/{pid}/exe") == stage.RANKWATCH]
+        time.sleep(BEFORE_S)
+        way = Signals()
+        way.stop([pids[FIRST]])
+        time.sleep(0.4)
+        way.stop(others + collectors)
+        time.sleep(STOPPED_S)
+        way.go_on(others + collectors)
+        time.sleep(0.4)
+        way.go_on([pids[FIRST]])
+        failures.check(collectors and job.wait(90) == 0, f"with the collector: the job ends well: {job.err.text()}")
+        said = [value["text"] for _, value in job.out.json() if value.get("severity", "notice") != "notice"]
+        failures.check(not said, f"with the collector: nobody is reported: {said}")
+
+
 class Freezer:
     """Of cgroup v1, or v2."""
 
@@ -95,6 +118,7 @@ def play(failures, way):
 def main():
     failures = stage.Failures()
     play(failures, Signals())
+    play_with_collector(failures)
     try:
         freezer = Freezer()
     except OSError:

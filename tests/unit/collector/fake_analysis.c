@@ -200,6 +200,12 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id process, en
 	return 0;
 }
 
+void analysis_resume(struct analysis *analysis, uint64_t now_ns)
+{
+	(void)now_ns;
+	analysis->resumes++;
+}
+
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	(void)now_ns;

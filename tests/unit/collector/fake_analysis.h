@@ -6,7 +6,7 @@
 #include "analysis/analysis.h"
 
 struct analysis {
-	unsigned processes, ticks, ends;
+	unsigned processes, ticks, ends, resumes;
 	enum analysis_life last_life;
 	int last_exit_status;
 	uint64_t left_ns; /* the last told */

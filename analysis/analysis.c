@@ -25,7 +25,7 @@
 #include "analysis/hang/version_finding.h"
 #include "analysis/view/view.h"
 
-#define SILENT_NS UINT64_C(1000000000) /* a box's heart beats every 20 ms at least while its process has a processor */
+#define SILENT_NS UINT64_C(500000000) /* a box's heart beats every 20 ms at least while its process has a processor */
 
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {

@@ -554,7 +554,7 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id process,
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
-/* Its heart has not beaten for a second: it has no processor, or was stopped. The caller samples it, so that a rank that was
+/* Its heart has not beaten for half a second: it has no processor, or was stopped. The caller samples it, so that a rank that was
  * stopped itself is not taken for one that waits. */
 bool analysis_is_silent(const struct analysis *analysis, analysis_process_id process, uint64_t now_ns);
 /* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not

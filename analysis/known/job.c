@@ -130,15 +130,18 @@ static bool is_described(const struct communicator *communicator, const struct r
 
 /* In how many of the same id and size the process has been on this device in this place, or in one that has ended: a
  * process with several devices, or several ranks on one, is in the same communicator more than once. */
-static uint32_t count_before(const struct job *job, const struct process *process, const struct rw_communicator *described)
+static uint32_t count_before(const struct job *job, const struct process *process,
+			     const struct rw_communicator *described)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < process->seat_count; i++) {
 		const struct communicator *communicator = process->seats[i].communicator;
 		const struct member *member = communicator ? &communicator->members[process->seats[i].member] : NULL;
-		if (!member || !is_described(communicator, described) || job->ranks[member->rank].device != described->device)
+		if (!member || !is_described(communicator, described) ||
+		    job->ranks[member->rank].device != described->device)
 			continue;
-		count += member->created_ns < described->created_ns && (member->comm_rank == described->rank || member->ended);
+		count += member->created_ns < described->created_ns &&
+			 (member->comm_rank == described->rank || member->ended);
 	}
 	return count;
 }

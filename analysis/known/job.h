@@ -171,7 +171,7 @@ struct member {
 
 struct communicator {
 	uint64_t id;
-	uint32_t occurrence; /* how many of this id and size its members were in before: NCCL gives one to all shrunk of a parent */
+	uint32_t occurrence; /* so many of this id and size came before: NCCL gives one to all shrunk of a parent */
 	uint32_t index;
 	char name[64];          /* NCCL's, "" none */
 	int32_t size;           /* 0: not known; NCCL before 2.27 does not report it */
@@ -205,7 +205,7 @@ struct job {
 	char (*hosts)[64];
 	uint32_t host_count;
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
-	uint64_t resumed_ns; /* when the caller went on after it had not run itself: who waited before may have been stopped, too */
+	uint64_t resumed_ns; /* when the caller went on after it had not run itself: who waited may have been stopped, too */
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

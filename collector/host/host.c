@@ -113,8 +113,8 @@ static bool sleeps_in(const struct analysis_wait *wait, const char *function)
 	       (wait->frame_count && !strncmp(wait->frames[0], function, length));
 }
 
-/* Since Linux 6.1 a thread that version 1 freezes stays in its own wait, in state D: of the plugin's thread, which only ever
- * sleeps for a time, that says it. */
+/* Since Linux 6.1 a thread that version 1 freezes stays in its own wait, in state D: of the plugin's thread, which only
+ * ever sleeps for a time, that says it. */
 static bool is_frozen(const struct analysis_wait *wait)
 {
 	if (sleeps_in(wait, "do_freezer_trap") || sleeps_in(wait, "__refrigerator"))
@@ -454,8 +454,8 @@ static size_t find_suspects(struct host *host, struct analysis_suspect *suspects
 	return count > SUSPECTS ? SUSPECTS : count;
 }
 
-/* One that is silent, or that was found stopped, until it goes on. Where a whole job is stopped, those who seem to wait for
- * the first of them are so, too. */
+/* One that is silent, or that was found stopped, until it goes on. Where a whole job is stopped, those who seem to wait
+ * for the first of them are so, too. */
 static bool is_worth_a_look(const struct host *host, const struct process *process, uint64_t now_ns)
 {
 	return process->stopped || analysis_is_silent(host->analysis, process->id, now_ns);

@@ -158,13 +158,30 @@ class CopyTo(Trees):
         self.assertEqual((status, out), (1, ""), said)
         self.assertRegex(said, r"^rankwatch copy-to: /proc/rankwatch\S*: .+\n$")
 
-    def test_a_copy_works_without_the_tree(self):
-        tree = lay(self.folder / "tree")
-        status, out, said = self.start(tree, "copy-to", self.folder / "copy")
-        self.assertEqual((status, len(out.splitlines())), (0, 3), said)
+    def copied(self, launcher, files):
+        """The copy, without the tree it came from."""
+        tree, copy = lay(self.folder / "tree", launcher=launcher), self.folder / "copy"
+        status, out, said = self.start(tree, "copy-to", copy)
+        self.assertEqual((status, out.splitlines()), (0, [str(copy / file) for file in files]), said)
         shutil.rmtree(tree)
-        status, out, said = self.start(self.folder / "copy", "run", "--", *JOB)
+        return copy
+
+    def check_works(self, copy):
+        status, out, said = self.start(copy, "run", "--", *JOB)
         self.assertEqual((status, out), (5, "works\n"), said)
+        self.assertNotIn("runs without", said)
+
+    def test_a_copy_works_without_the_tree(self):
+        self.check_works(self.copied(False, [f"{LIBDIR}/{DRILL}", f"{LIBDIR}/{PLUGIN}", "bin/rankwatch"]))
+
+    def test_a_copy_has_the_launcher(self):
+        """In a pod it may meet an image with another C library than its own image has."""
+        copy = self.copied(True, [f"{LIBDIR}/{DRILL}", f"{LIBDIR}/{PLUGIN}", "bin/rankwatch.bin", "bin/rankwatch"])
+        whole = (copy / "bin/rankwatch.bin").read_bytes()
+        cut(copy / "bin/rankwatch.bin", 100_000)
+        self.check_job_runs(copy, "rankwatch.bin is cut off")
+        (copy / "bin/rankwatch.bin").write_bytes(whole)
+        self.check_works(copy)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ static int copy(const struct options *options, const char *from, const char *fol
 	return COMMAND_DONE;
 }
 
-/* A relocatable tree has bin/rankwatch.bin and before it a launcher, which says why that cannot run where it is copied to. */
+/* A relocatable tree has bin/rankwatch.bin, and before it a launcher, which says why that cannot run here. */
 static bool has_launcher(const struct install *install, char launcher[static INSTALL_PATH])
 {
 	const char *end = strrchr(install->program, '/');
@@ -203,9 +203,9 @@ static const struct argp copy_to_argp = {
 	       ", and prints the files it wrote. They work from there: an init container copies them into a volume of "
 	       "the pod, and "
 	       "the image of the job stays as it is.\v"
-	       "A file gets its name when it is whole, and the command comes last. From a relocatable tree or the image it is two "
-	       "files: bin/rankwatch is a shell script that starts bin/rankwatch.bin, or says why that cannot run and starts the "
-	       "job without it. Where there is no shell, start bin/rankwatch.bin.\n\n"
+	       "A file gets its name when it is whole, and the command comes last. From a relocatable tree or the image it "
+	       "is two files: bin/rankwatch is a shell script that starts bin/rankwatch.bin, or says why that cannot run and "
+	       "starts the job without it. Where there is no shell, start bin/rankwatch.bin.\n\n"
 	       "Examples:\n"
 	       "  rankwatch copy-to /rankwatch\n"
 	       "  rankwatch copy-to ~/rankwatch && ~/rankwatch/bin/rankwatch run -- torchrun train.py\n",

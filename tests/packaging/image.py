@@ -3,7 +3,6 @@
 """image.py TREE.tar.gz ROOT…: builds the image of the relocatable tree with buildah, as root, and uses it as an init container does: from inside it
 copies itself into a volume, and works from there in each ROOT, that is in images that know nothing of it. Where glibc is older than 2.28 or
 missing it says so in one line, and the job runs. No container is started: what runs in it runs in a chroot."""
-import os
 import pathlib
 import shutil
 import subprocess
@@ -22,7 +21,8 @@ def buildah(*arguments):
 
 def inside(root, *command):
     """What a program of the image prints there."""
-    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin"}, preexec_fn=lambda: os.chroot(root))
+    alone = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root]
+    done = subprocess.run([*alone, *command], capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 

@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional
 
-OLDEST_GLIBC = (2, 28)
-
 
 class CommandError(RuntimeError):
     """The command could not be started, or said why it failed: its line is the message."""
@@ -24,18 +22,6 @@ def command_path() -> str:
     if found is None:
         raise CommandError(f"rankwatch: there is no command at {own}, nor on PATH")
     return found
-
-
-def obstacle(path: str) -> Optional[str]:
-    """Why the command cannot run here, as far as that can be known before it is tried; None: it can."""
-    try:
-        name, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").split()
-        glibc = tuple(int(part) for part in version.split(".")[:2])
-    except (ValueError, OSError):
-        return "this system's C library is not glibc"
-    if glibc < OLDEST_GLIBC:
-        return f"it needs {name} 2.28, and this is {version}"
-    return None if os.access(path, os.X_OK) else f"{path} is not there or cannot be executed"
 
 
 def run_command(*arguments: str) -> str:
@@ -82,15 +68,13 @@ def without_rankwatch(arguments: List[str], why: str) -> int:
 
 
 def main() -> int:
-    """Becomes the command."""
+    """Becomes the command. Of why that cannot run here its launcher says the rest."""
     arguments = sys.argv[1:]
     try:
         path = command_path()
-        why = obstacle(path)
-        if why is None:
-            os.execv(path, [path, *arguments])
     except CommandError as error:
-        why = str(error).replace("rankwatch: ", "", 1)
+        return without_rankwatch(arguments, str(error).replace("rankwatch: ", "", 1))
+    try:
+        os.execv(path, [path, *arguments])
     except OSError as error:
-        why = f"{path}: {error.strerror}"
-    return without_rankwatch(arguments, why or "")
+        return without_rankwatch(arguments, f"{path}: {error.strerror}")

@@ -70,7 +70,7 @@ class Command(Trees):
     def check_refused(self, tree, *words):
         said = self.check_job_runs(tree, *words)
         self.assertEqual(len(said.splitlines()), 1, said)
-        for arguments in (("top",), ("run",), ("run", "--")):
+        for arguments in (("top",), ("run",), ("run", "--"), ("run", "--save"), ("run", "-j", "a")):
             status, out, said = self.start(tree, *arguments)
             self.assertEqual((status, out, len(said.splitlines())), (1, "", 1), said)
             self.assertNotIn("runs without", said)
@@ -88,6 +88,19 @@ class Command(Trees):
         status, out, said = self.start("rankwatch", "run", "--", *JOB, PATH=f"{self.folder}/bin:{os.environ['PATH']}")
         self.assertEqual((status, out), (5, "works\n"), said)
         self.assertNotIn("runs without", said)
+
+    def test_a_job_runs_however_it_is_written(self):
+        """As the usage of `run` names its options, each with a value behind "=" or as the next word."""
+        tree = lay(self.folder / "tree")
+        usage = self.start(tree, "run", "--usage")[1]
+        values, flags = re.findall(r"\[--([a-z-]+)=", usage), re.findall(r"\[--([a-z-]+)\]", usage)
+        self.assertTrue({"save", "job"} <= set(values) and {"quiet", "no-preload", "json"} <= set(flags), usage)
+        cut(tree / "bin/rankwatch.bin", 40)
+        written = [(), ("--",), ("-q",), ("-qj", "a"), ("-ja",), ("-j", "a", "-J"), ("--sav", "a"), ("--qui",), ("--save", "a", "--no-preload", "--")]
+        written += [(f"--{name}", "a") for name in values] + [(f"--{name}=a",) for name in values] + [(f"--{name}",) for name in flags if name not in ("help", "usage")]
+        for options in written:
+            status, out, said = self.start(tree, "run", *options, *JOB)
+            self.assertEqual((status, out), (5, "works\n"), (options, said))
 
     def test_another_machine(self):
         self.check_refused(lay(self.folder / "tree", "riscv64"), f"it is for riscv64, and this machine is {platform.machine()}")

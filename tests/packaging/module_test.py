@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -182,6 +183,13 @@ class Command(unittest.TestCase):
             self.assertEqual(len(said.splitlines()), 1, said)
             self.assertIn(why, said)
             self.assertIn("the job runs without rankwatch", said)
+
+    def test_knows_the_options_of_run(self):
+        usage = subprocess.run([BUILD / "console/rankwatch", "run", "--usage"], check=True, capture_output=True, text=True).stdout
+        self.assertEqual({f"--{name}" for name in _command.RUN_OPTIONS}, set(re.findall(r"\[(--[a-z-]+=?)", usage)))
+        for options in ((), ("--",), ("-q", "--save", "a"), ("-qja", "--save=a", "--")):
+            self.assertEqual(_command.command_of(["run", *options, "python", "--save", "x"]), ["python", "--save", "x"])
+        self.assertEqual((_command.command_of(["top", "a"]), _command.command_of(["run", "--nothing", "a"])), ([], []))
 
     def test_another_command_fails_with_one_line(self):
         status, _, said = self.started(b"", "top")

@@ -2,6 +2,7 @@
 """The command that came with this module, and what it prints."""
 from __future__ import annotations
 
+import getopt
 import os
 import re
 import shutil
@@ -54,9 +55,23 @@ def env(job: Optional[str] = None, preload: bool = True) -> Dict[str, str]:
     return dict(zip(names, os.fsdecode(values).split("\0")))
 
 
+# Options of `run`, as getopt wants them.
+RUN_LETTERS = "hJj:q"
+RUN_OPTIONS = ["findings=", "help", "job=", "json", "keep-boxes=", "kernel-log=", "nats=", "no-preload", "on-finding=", "quiet", "save=",
+               "save-limit=", "usage"]
+
+
+def command_of(arguments: List[str]) -> List[str]:
+    """COMMAND of `run`, what is left behind its options; of all else nothing."""
+    try:
+        return getopt.getopt(arguments[1:], RUN_LETTERS, RUN_OPTIONS)[1] if arguments[:1] == ["run"] else []
+    except getopt.GetoptError:
+        return []
+
+
 def without_rankwatch(arguments: List[str], why: str) -> int:
-    """The job of `run -- COMMAND` starts whatever is missing, after one line. Every other command fails with that line."""
-    job = arguments[arguments.index("--") + 1:] if arguments[:1] == ["run"] and "--" in arguments else []
+    """The job of `run COMMAND` starts whatever is missing, after one line. Every other command fails with that line."""
+    job = command_of(arguments)
     print(f"rankwatch: {why}" + ("; the job runs without rankwatch" if job else ""), file=sys.stderr, flush=True)
     if not job:
         return 1

@@ -96,8 +96,9 @@ class Command(Trees):
         values, flags = re.findall(r"\[--([a-z-]+)=", usage), re.findall(r"\[--([a-z-]+)\]", usage)
         self.assertTrue({"save", "job"} <= set(values) and {"quiet", "no-preload", "json"} <= set(flags), usage)
         cut(tree / "bin/rankwatch.bin", 40)
-        written = [(), ("--",), ("-q",), ("-qj", "a"), ("-ja",), ("-j", "a", "-J"), ("--sav", "a"), ("--qui",), ("--save", "a", "--no-preload", "--")]
-        written += [(f"--{name}", "a") for name in values] + [(f"--{name}=a",) for name in values] + [(f"--{name}",) for name in flags if name not in ("help", "usage")]
+        written = [(), ("--",), ("-q",), ("-qj", "a"), ("-ja",), ("-j", "a", "-J"), ("--sav", "a"), ("--qui",)]
+        written += [("--save", "a", "--no-preload", "--"), *((f"--{name}", "a") for name in values)]
+        written += [*((f"--{name}=a",) for name in values), *((f"--{name}",) for name in set(flags) - {"help", "usage"})]
         for options in written:
             status, out, said = self.start(tree, "run", *options, *JOB)
             self.assertEqual((status, out), (5, "works\n"), (options, said))

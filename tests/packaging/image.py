@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""image.py TREE.tar.gz ROOT…: builds the image of the relocatable tree with buildah, as root, and uses it as an init container does: from inside it
-copies itself into a volume, and works from there in each ROOT, that is in images that know nothing of it. Where glibc is older than 2.28 or
-missing it says so in one line, and the job runs. No container is started: what runs in it runs in a chroot."""
+"""image.py TREE.tar.gz ROOT…: builds the image of the relocatable tree with buildah, as root, and uses it as an init
+container does: from inside it copies itself into a volume, and works from there in each ROOT, that is in images that
+know nothing of it. Where glibc is older than 2.28 or missing it says so in one line, and the job runs. No container is
+started: what runs in it runs in a chroot."""
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +22,8 @@ def buildah(*arguments):
 
 def inside(root, *command):
     """What a program of the image prints there."""
-    alone = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root]
+    script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    alone = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script, root]
     done = subprocess.run([*alone, *command], capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -185,7 +185,8 @@ class Command(unittest.TestCase):
             self.assertIn("the job runs without rankwatch", said)
 
     def test_knows_the_options_of_run(self):
-        usage = subprocess.run([BUILD / "console/rankwatch", "run", "--usage"], check=True, capture_output=True, text=True).stdout
+        program = BUILD / "console/rankwatch"
+        usage = subprocess.run([program, "run", "--usage"], check=True, capture_output=True, text=True).stdout
         self.assertEqual({f"--{name}" for name in _command.RUN_OPTIONS}, set(re.findall(r"\[(--[a-z-]+=?)", usage)))
         for options in ((), ("--",), ("-q", "--save", "a"), ("-qja", "--save=a", "--")):
             self.assertEqual(_command.command_of(["run", *options, "python", "--save", "x"]), ["python", "--save", "x"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""slurm.py BUILD: contrib/slurm/task-prolog and epilog as Slurm calls them, which gives an epilog neither a PATH nor variables of ours: a task that
-is preceded by nothing records itself, and its boxes are saved and removed when the job has ended. What cannot be saved stays, and the node's log
-has a line of it. As root, with a /dev/shm of its own."""
+"""slurm.py BUILD: contrib/slurm/task-prolog and epilog as Slurm calls them, which gives an epilog neither a PATH nor
+variables of ours: a task that is preceded by nothing records itself, and its boxes are saved and removed when the job
+has ended. What cannot be saved stays, and the node's log has a line of it. As root, with a /dev/shm of its own."""
 import os
 import pathlib
 import re
@@ -35,15 +35,16 @@ class Slurm(unittest.TestCase):
         said = run(["/bin/sh", SCRIPTS / "task-prolog"], **names).stdout.splitlines()
         exported = dict(line.removeprefix("export ").split("=", 1) for line in said)
         self.assertLess({"LD_PRELOAD", "NCCL_PROFILER_PLUGIN"}, set(exported), said)
-        done = run([BUILD / "sim/workload/workload", "--ranks", "2", "--steps", "3", "--step-ms", "10"], **{**names, **exported})
+        workload = [BUILD / "sim/workload/workload", "--ranks", "2", "--steps", "3", "--step-ms", "10"]
+        done = run(workload, **{**names, **exported})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list(BOXES.glob("*.rwbox"))), 2, done.stderr)
 
     def epilog(self, saved):
         """With the lines that its first comment says are to be changed."""
         text = (SCRIPTS / "epilog").read_text()
-        text, paths = re.subn(r"^PATH=/shared/rankwatch/bin:", f"PATH={BUILD}/console:{self.folder}:", text, flags=re.MULTILINE)
-        text, places = re.subn(r"^saved=\S+", f"saved={saved}", text, flags=re.MULTILINE)
+        text, paths = re.subn(r"(?m)^PATH=/shared/rankwatch/bin:", f"PATH={BUILD}/console:{self.folder}:", text)
+        text, places = re.subn(r"(?m)^saved=\S+", f"saved={saved}", text)
         self.assertEqual((paths, places), (1, 1))
         (self.folder / "epilog").write_text(text)
         done = run(["/bin/sh", self.folder / "epilog"], SLURM_JOB_ID="77", SLURM_JOB_UID="0")
@@ -61,7 +62,8 @@ class Slurm(unittest.TestCase):
         self.assertFalse(BOXES.exists())
 
     def test_who_wants_none_has_none(self):
-        self.assertEqual(run(["/bin/sh", SCRIPTS / "task-prolog"], PATH=f"{BUILD}/console:{os.environ['PATH']}", RANKWATCH="off").stdout, "")
+        names = {"PATH": f"{BUILD}/console:{os.environ['PATH']}", "RANKWATCH": "off"}
+        self.assertEqual(run(["/bin/sh", SCRIPTS / "task-prolog"], **names).stdout, "")
 
 
 def main():
@@ -69,7 +71,8 @@ def main():
         print("skipped: it needs root")
         return 77
     if "--alone" not in sys.argv:
-        alone = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$0" "$@"']
+        script = 'mount -t tmpfs tmpfs /dev/shm && exec "$0" "$@"'
+        alone = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script]
         return subprocess.run([*alone, sys.executable, __file__, BUILD, "--alone"]).returncode
     sys.argv.remove("--alone")
     return unittest.main(verbosity=1)

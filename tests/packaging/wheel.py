@@ -35,7 +35,8 @@ def launcher(folder):
     if torchrun is None:
         return [sys.executable, JOB, "sleep"]
     # --redirects and --tee: PyTorch 1.13 with Python 3.11 takes its own defaults for none at all.
-    return [torchrun, "--standalone", "--nproc_per_node", "4", "--redirects", "1", "--tee", "1", "--log_dir", folder / "logs", JOB, "sleep", folder]
+    return [torchrun, "--standalone", "--nproc_per_node", "4", "--redirects", "1", "--tee", "1", "--log_dir",
+            folder / "logs", JOB, "sleep", folder]
 
 
 def play(folder, programs, stand_in, boxes):
@@ -53,8 +54,10 @@ def check_cut_off(programs, folder):
     program.unlink()
     program.write_bytes(whole[:100_000])
     program.chmod(0o755)
-    done = subprocess.run([programs / "rankwatch", "run", "--", "sh", "-c", "echo works; exit 5"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (5, "works\n") and "it was not copied to its end; the job runs" in done.stderr, done
+    job = ["sh", "-c", "echo works; exit 5"]
+    done = subprocess.run([programs / "rankwatch", "run", *job], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (5, "works\n"), done
+    assert "it was not copied to its end; the job runs without" in done.stderr, done
 
 
 def main():

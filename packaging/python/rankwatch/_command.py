@@ -57,8 +57,8 @@ def env(job: Optional[str] = None, preload: bool = True) -> Dict[str, str]:
 
 # Options of `run`, as getopt wants them.
 RUN_LETTERS = "hJj:q"
-RUN_OPTIONS = ["findings=", "help", "job=", "json", "keep-boxes=", "kernel-log=", "nats=", "no-preload", "on-finding=", "quiet", "save=",
-               "save-limit=", "usage"]
+RUN_OPTIONS = ["findings=", "help", "job=", "json", "keep-boxes=", "kernel-log=", "nats=", "no-preload", "on-finding=",
+               "quiet", "save=", "save-limit=", "usage"]
 
 
 def command_of(arguments: List[str]) -> List[str]:

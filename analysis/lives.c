@@ -27,7 +27,7 @@ static void release_life(struct analysis *analysis)
 	transfers_free(&analysis->transfers);
 	memory_limit_free(&analysis->memory);
 	values_free(&analysis->values);
-	stains_free(&analysis->origin.stains);
+	last_bad_free(&analysis->origin.last_bad);
 	drifts_free(&analysis->drifts);
 	inits_free(&analysis->inits);
 	instances_free(&analysis->instances);

@@ -260,11 +260,11 @@ static void take_turns(struct job_collector *collector, uint64_t now_ns)
 
 	if (before && !collector->stands_by)
 		foreign_line(stderr,
-			     "%s: another judge of this job is active, %s: this one stands by, and tells what it finds "
-			     "when that one is not heard for %d s",
+			     "%s: another \"rankwatch collect --all-nodes\" of this job is active, %s: this one "
+			     "stands by, and reports what it finds when that one is not heard for %d s",
 			     who, before->name, JUDGES_SILENT_MS / 1000);
 	else if (changed && judges->active && collector->stands_by)
-		foreign_line(stderr, "%s: no other judge of this job is heard any more: this one is active now", who);
+		foreign_line(stderr, "%s: the other one of this job is heard no more: this one is active now", who);
 	collector->stands_by = before || (collector->stands_by && !judges->active);
 	if (changed) {
 		judges->next_life_ns = 0;

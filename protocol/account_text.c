@@ -201,7 +201,7 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told &&
 		   !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
-		fputs("for each other by turns: no rank stands out\n", out);
+		fputs("the ranks for each other by turns: in the steps that ended none was late more than the others\n", out);
 	}
 	if (number(account, "transfer") >= large) {
 		print_label(out, before, label, "transfers");

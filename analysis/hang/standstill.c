@@ -35,7 +35,7 @@ static const struct standstill_shape {
 	const char *because, *advice;
 } shapes[] = {
 	{ waiting_connects, RW_PHASE_CONNECT, RW_ARRIVAL_HOST, 0, "all of them are inside NCCL, which connects them before the launch",
-	  "NCCL_DEBUG=INFO tells which interface and which peer each of them tries" },
+	  "NCCL_DEBUG=INFO prints which interface and which peer each of them tries" },
 	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
 	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
 	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); with RANKWATCH_KERNELCH=1 it is known whose kernel has begun" },

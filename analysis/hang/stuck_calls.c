@@ -94,7 +94,7 @@ static const struct {
 	{ in_wait_signal,
 	  { "ncclWaitSignal", "signals that they wait for have not been sent, or have not arrived",
 	    "look at what the ranks that do not wait there do: whoever sends the signals is not recorded",
-	    "which rank has not sent its signal: no profiler interface tells of one-sided calls" } },
+	    "which rank has not sent its signal: no profiler interface reports one-sided calls" } },
 };
 
 enum { CALLS = sizeof(calls) / sizeof(*calls), SUBJECT = 1 << 28 };

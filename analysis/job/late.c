@@ -236,7 +236,8 @@ static void write_text(struct record *record, const struct view *view)
 	char what[224];
 
 	write_sentence(record, "works");
-	snprintf(what, sizeof(what), "equal cuts of %.1f s of %u ranks, by the messages of their hosts", view->lasted_s, view->compared);
+	snprintf(what, sizeof(what), "the own work of %u ranks in the same %.1f s, by the messages of their hosts",
+		 view->compared, view->lasted_s);
 	record_add_evidence(record, "messages", -1, what);
 	if (finding->cause.text == record->differing)
 		record_add_missing(record, "which of these reasons is the host's: its ranks have different ones");

@@ -344,7 +344,7 @@ static void tell_unheard(struct look *look, uint32_t at)
 	if (place->unknown || place->missing > record->finding.rank_count)
 		record->finding.confidence = RW_INCONCLUSIVE;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "not known: its collector is lost");
-	record_add_missing(record, "what the ranks of this host do: no collector there tells it");
+	record_add_missing(record, "what the ranks of this host do: no collector there reports it");
 	bool went_on = silence_went_on(look->world, host);
 	write_lost(look, record,
 		   went_on ? ", and its ranks have gone on without a collector" : ", as before it was heard again",

@@ -29,8 +29,10 @@ enum operation_state {
 	OPERATION_SCANNING = 1 << 6, /* a result of its scan is still pending */
 	OPERATION_INSIDE = 1 << 7,   /* not launched, but NCCL is known to work on it: it connects */
 	OPERATION_UNKNOWN = 1 << 8,  /* returned without a launch, which may still come or not */
-	OPERATION_UNPARTED = 1 << 10, /* late, but the host's part is not known: it was not seen when its GPU had ended its earlier work */
-	OPERATION_VEILED = 1 << 11, /* late, and directly before the rank was in another group's operation whose end is not known */
+	/* Late, but the host's part is not known: it was not seen when its GPU had ended its earlier work. */
+	OPERATION_HOST_PART_UNKNOWN = 1 << 10,
+	/* Late, and directly before the rank was in another group's operation whose end is not known. */
+	OPERATION_AFTER_UNKNOWN_END = 1 << 11,
 	OPERATION_BEGAN = 1 << 13, /* NCCL has reported that its kernel began */
 	OPERATION_KERNEL = 1 << 12, /* NCCL has reported the times of its kernel: analysis/known/kernel_start.h */
 	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
@@ -47,7 +49,7 @@ struct operation {
 	/* Set by lateness_judge(), µs, at most 71 minutes each: */
 	uint32_t by_us;   /* how long after the median of the others it arrived */
 	uint32_t late_us; /* its own part of by_us: not spent waiting for others elsewhere, and not counted before */
-	uint32_t host_us; /* the host's part of by_us: it launched late while its GPU was idle; see OPERATION_UNPARTED */
+	uint32_t host_us; /* of by_us: it launched late while its GPU was idle; see OPERATION_HOST_PART_UNKNOWN */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
 	uint32_t own_us;  /* part of by_us not spent waiting for others elsewhere, whether or not it was counted before */

@@ -39,7 +39,7 @@ struct trace {
 	uint32_t communicator;
 	uint64_t launch_ns, done_ns;
 	bool mark;   /* no operation but a step mark: no instance, no rank */
-	bool veiled; /* it is not known when its GPU reached and left the operation, while that is known of others */
+	bool times_unknown; /* when its GPU reached and left the operation, while that is known of others */
 	struct steps_place place;
 	uint32_t steps_version;
 };

@@ -95,7 +95,7 @@ bool kernel_start_place_replay(struct member *member, struct operation *operatio
 		return false;
 	operation->arrival_ns = slot->gpu_start_raw + behind_ns;
 	operation->done_ns = slot->gpu_end_raw + behind_ns;
-	operation->state |= OPERATION_STARTED | OPERATION_DONE | OPERATION_BEGAN | OPERATION_UNPARTED;
+	operation->state |= OPERATION_STARTED | OPERATION_DONE | OPERATION_BEGAN | OPERATION_HOST_PART_UNKNOWN;
 	return operation->arrival_ns && operation->done_ns >= operation->arrival_ns && operation->done_ns <= INT64_MAX;
 }
 

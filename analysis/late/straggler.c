@@ -15,7 +15,7 @@ enum {
 	STEPS_LATER = 2,
 	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the other one becomes the clock */
 	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which ranks are looked at, are not all kept */
-	VEIL_FORGETS = 8, /* this part of it with each step */
+	UNKNOWN_SHARE_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
 
@@ -171,15 +171,15 @@ static void add_blame(struct suspect *suspect, const struct instance *instance, 
 	suspect->step = instance->place.step;
 }
 
-static void add_to_veil(struct veil *veil, uint64_t step, uint64_t late_ns, bool veiled)
+static void add_to_unknown_share(struct unknown_share *share, uint64_t step, uint64_t late_ns, bool after_unknown_end)
 {
-	if (veil->step != step) {
-		veil->late_ns -= veil->late_ns / VEIL_FORGETS;
-		veil->veiled_ns -= veil->veiled_ns / VEIL_FORGETS;
+	if (share->step != step) {
+		share->late_ns -= share->late_ns / UNKNOWN_SHARE_FORGETS;
+		share->after_unknown_ns -= share->after_unknown_ns / UNKNOWN_SHARE_FORGETS;
 	}
-	veil->step = step;
-	veil->late_ns += late_ns;
-	veil->veiled_ns += veiled ? late_ns : 0;
+	share->step = step;
+	share->late_ns += late_ns;
+	share->after_unknown_ns += after_unknown_end ? late_ns : 0;
 }
 
 /* The job's clock and the suspect may number steps some apart: clean is who was late neither in this step nor in the
@@ -346,8 +346,8 @@ static void account_members(struct analysis *analysis, struct instance *instance
 		if (late_ns < LATENESS_NOISE_NS)
 			continue;
 		add_blame(suspect, instance, i, late_ns);
-		add_to_veil(&stragglers->veils[instance->communicator->members[i].rank], instance->place.step, late_ns,
-			    operation->state & OPERATION_VEILED);
+		add_to_unknown_share(&stragglers->unknown_shares[instance->communicator->members[i].rank],
+				     instance->place.step, late_ns, operation->state & OPERATION_AFTER_UNKNOWN_END);
 	}
 	place->count++;
 	test_members(stragglers, &analysis->job, instance, count);
@@ -375,7 +375,8 @@ static bool has_ranks(struct stragglers *stragglers, uint32_t count)
 	if (count <= stragglers->suspect_count)
 		return true;
 	bool grown =
-	    grow_to((void **)&stragglers->veils, &stragglers->veil_count, count, sizeof(*stragglers->veils)) &&
+	    grow_to((void **)&stragglers->unknown_shares, &stragglers->unknown_share_count, count,
+		    sizeof(*stragglers->unknown_shares)) &&
 	    grow_to((void **)&stragglers->intermittents, &stragglers->intermittent_count, count, sizeof(*stragglers->intermittents)) &&
 	    grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, count, sizeof(*stragglers->suspects));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
@@ -410,6 +411,6 @@ void stragglers_free(struct stragglers *stragglers)
 	free(stragglers->places);
 	free(stragglers->suspects);
 	free(stragglers->intermittents);
-	free(stragglers->veils);
+	free(stragglers->unknown_shares);
 	*stragglers = (struct stragglers){ 0 };
 }

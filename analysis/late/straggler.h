@@ -37,8 +37,8 @@ struct stragglers {
 	uint32_t suspect_count;
 	struct intermittent *intermittents; /* likewise */
 	uint32_t intermittent_count;
-	struct veil *veils; /* likewise */
-	uint32_t veil_count;
+	struct unknown_share *unknown_shares; /* likewise */
+	uint32_t unknown_share_count;
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct pace pace;

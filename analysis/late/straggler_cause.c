@@ -47,15 +47,16 @@ bool straggler_is_host_late(const struct suspect *suspect)
 }
 
 /* Nobody knows whether its host or its GPU came late. */
-bool straggler_is_unparted(const struct suspect *suspect)
+bool straggler_host_part_is_unknown(const struct suspect *suspect)
 {
-	return !straggler_is_host_late(suspect) && straggler_shown_operation(suspect)->state & OPERATION_UNPARTED;
+	return !straggler_is_host_late(suspect) &&
+	       straggler_shown_operation(suspect)->state & OPERATION_HOST_PART_UNKNOWN;
 }
 
 /* Its host launched in time, and its GPU came late. */
 static bool is_device_late(const struct suspect *suspect)
 {
-	return !straggler_is_host_late(suspect) && !straggler_is_unparted(suspect);
+	return !straggler_is_host_late(suspect) && !straggler_host_part_is_unknown(suspect);
 }
 
 /* Is there a window of which no evidence is kept any more? */

@@ -26,7 +26,7 @@ uint32_t straggler_windows(const struct suspect *suspect, bool of_host, uint64_t
 /* Its host launched the shown operation late. */
 bool straggler_is_host_late(const struct suspect *suspect);
 /* Nobody knows whether its host or its GPU came late. */
-bool straggler_is_unparted(const struct suspect *suspect);
+bool straggler_host_part_is_unknown(const struct suspect *suspect);
 /* The cause of the rank's lateness: of the launching thread, else of its first thread, else of its GPU. */
 void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost, struct cause *cause);
 /* Whether such a cause is no chance: it tells the rank, however the others fare. */

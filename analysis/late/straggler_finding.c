@@ -116,7 +116,9 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	finding->arrival = host_arrival ? RW_ARRIVAL_HOST : RW_ARRIVAL_GPU;
 	finding->confidence = host_arrival ? RW_LIKELY : RW_CERTAIN;
 	finding->late.present = true;
-	finding->late.kind = straggler_is_host_late(suspect) ? RW_LATE_HOST : straggler_is_unparted(suspect) ? RW_LATE_NONE : RW_LATE_DEVICE;
+	finding->late.kind = straggler_is_host_late(suspect)		? RW_LATE_HOST
+			     : straggler_host_part_is_unknown(suspect)	? RW_LATE_NONE
+									: RW_LATE_DEVICE;
 	finding->late.by_ms = straggler_shown_operation(suspect)->by_us / 1e3;
 	if (instance_is_in_step(straggler_shown_instance(suspect)))
 		finding->late.lost_ms_per_step = (double)cost->lost_ns / 1e6;
@@ -155,12 +157,13 @@ static void doubt(struct record *record, const struct analysis *analysis, const 
 {
 	const struct process *process = analysis->job.ranks[rank].process;
 	const struct stragglers *stragglers = &analysis->stragglers;
-	const struct veil veil = rank < stragglers->veil_count ? stragglers->veils[rank] : (struct veil){ 0 };
+	const struct unknown_share share = rank < stragglers->unknown_share_count ? stragglers->unknown_shares[rank]
+										  : (struct unknown_share){ 0 };
 	const char *where = NULL;
 
 	if (straggler_is_told_by(cause) && cause->class_ != RW_CAUSE_GPU)
 		return;
-	if (veil.veiled_ns * 2 > veil.late_ns)
+	if (share.after_unknown_ns * 2 > share.late_ns)
 		where = "in the operations without GPU times directly before";
 	else if (replays_another_group(process, rank, straggler_shown_instance(suspect)->communicator))
 		where = "in its CUDA graphs, whose collectives have no times";
@@ -200,7 +203,7 @@ static void miss_gpu(struct record *record, const struct analysis *analysis, con
 
 	if (cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
-	if (straggler_is_unparted(suspect))
+	if (straggler_host_part_is_unknown(suspect))
 		record_add_missing(record, threads ? "when its GPU finished its earlier work: so it is not known whether the host or the GPU was late"
 						   : "when its GPU finished its earlier work, and what its threads did: so it is not known whether the "
 						     "host or the GPU was late");

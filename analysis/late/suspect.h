@@ -33,8 +33,8 @@ struct blame {
 };
 
 /* How much of a rank's lateness may be an unseen wait. The weight of older steps decreases with each late step. */
-struct veil {
-	uint64_t step, late_ns, veiled_ns; /* veiled: at operations that are OPERATION_VEILED */
+struct unknown_share {
+	uint64_t step, late_ns, after_unknown_ns; /* after_unknown: at operations that are OPERATION_AFTER_UNKNOWN_END */
 };
 
 /* One rank under observation, by index of the rank. */

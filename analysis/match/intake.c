@@ -298,7 +298,7 @@ static void note_times(struct process *process, struct trace *trace, const struc
 }
 
 /* A wait in it is not seen. */
-static bool is_veiled(const struct rw_operation *slot)
+static bool has_unknown_times(const struct rw_operation *slot)
 {
 	bool sampled_out = slot->flags & RW_FLAG_PROGRESS_SAMPLED_OUT && !(slot->known & RW_KNOWN_DONE);
 
@@ -371,7 +371,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0; /* of an earlier owner of the entry */
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);
-	trace->veiled = is_veiled(slot);
+	trace->times_unknown = has_unknown_times(slot);
 	if (is_excluded(slot) && identify_is_point_to_point(slot->function))
 		job_seated(seat)->unfollowed_transfer = true;
 	struct instance *instance = trace_instance(trace);

@@ -3,7 +3,7 @@
 
 #include "analysis/model.h"
 #include "analysis/known/replays.h"
-#include "analysis/measure/stains.h"
+#include "analysis/measure/last_bad.h"
 #include "analysis/known/trace.h"
 #include "analysis/known/usual.h"
 
@@ -211,7 +211,7 @@ void aftermath_excuse(const struct analysis *analysis, const struct origin_story
 	}
 }
 
-void aftermath_stain(struct analysis *analysis, const struct origin_story *story)
+void aftermath_note_last_bad(struct analysis *analysis, const struct origin_story *story)
 {
 	struct seen seen = { .analysis = analysis };
 
@@ -221,6 +221,6 @@ void aftermath_stain(struct analysis *analysis, const struct origin_story *story
 			continue;
 		for_each(&stretch, i, visit_bad);
 		if (stretch.last_instance)
-			stains_note(analysis, stretch.last_instance, stretch.last_member, stretch.last_side);
+			last_bad_note(analysis, stretch.last_instance, stretch.last_member, stretch.last_side);
 	}
 }

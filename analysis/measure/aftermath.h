@@ -26,8 +26,8 @@ enum aftermath {
 
 /* Judges the consequences so far. waited: no more are to be expected. */
 enum aftermath aftermath_judge(const struct analysis *analysis, const struct origin_story *story, bool waited);
-/* It is told: where its ranks had it last, analysis/measure/stains.h. */
-void aftermath_stain(struct analysis *analysis, const struct origin_story *story);
+/* It is told: where its ranks had it last, analysis/measure/last_bad.h. */
+void aftermath_note_last_bad(struct analysis *analysis, const struct origin_story *story);
 /* From now on no rank is blamed for the story's bad values so far. learn: their places in the step also count as
  * usually bad. */
 void aftermath_excuse(const struct analysis *analysis, const struct origin_story *story, bool learn);

@@ -14,7 +14,7 @@ struct measure {
 	uint32_t member;
 	uint64_t arrival_ns, work_ns, gap_ns, launched_ns;
 	bool work_known, dry_known;
-	bool veiled; /* between the end of what it last had finished and its arrival: see OPERATION_VEILED */
+	bool after_unknown_end; /* see OPERATION_AFTER_UNKNOWN_END */
 };
 
 /* Of `count` values the median of the others as one of the upper half sees it: leaving it out moves nothing below. */
@@ -55,7 +55,8 @@ static void look_back(const struct member *member, const struct communicator *co
 		if (!trace || trace->rank != member->rank)
 			continue;
 		/* In its own group all others wait as long as it does. */
-		measure->veiled |= !finished_ns && trace->veiled && trace->communicator != communicator->index;
+		measure->after_unknown_end |= !finished_ns && trace->times_unknown &&
+					      trace->communicator != communicator->index;
 		if (trace->launch_ns > launched_ns)
 			launched_ns = trace->launch_ns;
 		if (!trace->done_ns)
@@ -186,7 +187,7 @@ static uint32_t microseconds(uint64_t ns)
 
 /* A GPU that came to it long after its launch had something else to do. One that came as soon as it was there may have
  * been idle for long, or have ended something just then that was not followed. */
-static bool is_unparted(const struct operation *operation, const struct measure *measure, uint64_t by_ns)
+static bool host_part_is_unknown(const struct operation *operation, const struct measure *measure, uint64_t by_ns)
 {
 	bool at_once = operation->launch_ns && operation->launch_ns < operation->arrival_ns
 			   ? (operation->arrival_ns - operation->launch_ns) * 2 < by_ns
@@ -212,10 +213,10 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 	uint64_t host_ns = measure->gap_ns > judgement->gap_median_ns ? measure->gap_ns - judgement->gap_median_ns : 0;
 	if (operation->state & OPERATION_HOST)
 		host_ns = by_ns;
-	else if (is_unparted(operation, measure, by_ns))
-		operation->state |= OPERATION_UNPARTED;
-	if (measure->veiled)
-		operation->state |= OPERATION_VEILED;
+	else if (host_part_is_unknown(operation, measure, by_ns))
+		operation->state |= OPERATION_HOST_PART_UNKNOWN;
+	if (measure->after_unknown_end)
+		operation->state |= OPERATION_AFTER_UNKNOWN_END;
 	operation->host_us = microseconds(host_ns < by_ns ? host_ns : by_ns);
 	own_ns = new_part(rank, measure, own_ns);
 	if (own_ns < LATENESS_NOISE_NS)

@@ -49,7 +49,8 @@ static void set_cause(struct record *record, const struct network_answer *answer
 	finding->evidence = record->evidence;
 	finding->evidence_count = 1;
 	if (answer->confidence != RW_CERTAIN)
-		record_add_missing(record, "whether that is all of it: it is certain only where one link fills the time and the others are quiet");
+		record_add_missing(record, "whether this explains all of the added time: that is certain only where one link waits "
+					   "nearly all of it and the others hardly wait");
 }
 
 /* The others, who wait for those. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every limit that decides a finding and that its page tells (docs/findings/), with the constant that the code uses:
- * the pages' tables are made of this one, and a test compares them. */
+/* Every limit that decides a finding, with the constant that the code uses: `rankwatch help KIND` prints those of a kind. */
 #ifndef ANALYSIS_NUMBERS_THRESHOLDS_H
 #define ANALYSIS_NUMBERS_THRESHOLDS_H
 
@@ -17,7 +16,7 @@ enum threshold_unit {
 };
 
 struct threshold {
-	enum rw_kind kind; /* whose page tells it; a limit of several kinds has a row for each */
+	enum rw_kind kind; /* a limit of several kinds has a row for each */
 	const char *name;  /* of the constant */
 	double value;
 	enum threshold_unit unit;

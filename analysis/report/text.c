@@ -413,7 +413,8 @@ void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32
 	char unknown[128], waiting[128], waited[32], what[224];
 
 	naming_ranks(unknown, sizeof(unknown), world_ranks, count);
-	snprintf(record->text, sizeof(record->text), "%s %s waited %s in ncclCommInitRank of %d ranks, and no host tells what %s %s",
+	snprintf(record->text, sizeof(record->text),
+		 "%s %s waited %s in ncclCommInitRank of %d ranks, and no host reports what %s %s",
 		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "has" : "have",
 		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size, unknown, count == 1 ? "does" : "do");
 	record_set_words(record, RW_CAUSE_UNKNOWN, "ranks have not come of which nothing is heard",

@@ -89,7 +89,7 @@ static void end_story(struct analysis *analysis, uint64_t now_ns)
 	origin->beginning = NULL;
 	origin->look_ns = 0;
 	findings_close(&analysis->findings, origin->kind, 0, now_ns);
-	stains_end(analysis);
+	last_bad_end(analysis);
 }
 
 static void begin_story(struct analysis *analysis, const struct rw_scan *scan, uint64_t now_ns)
@@ -126,7 +126,7 @@ static void judge_bad(struct analysis *analysis, struct instance *instance, uint
 	if (!operation || operation->ticket < job_member_rank(&analysis->job, &instance->communicator->members[member])->values_from)
 		return;
 	bool news = is_news(analysis, instance, member, side, usual, now_ns);
-	if (news && origin->open && !origin->stains.count)
+	if (news && origin->open && !origin->last_bad.count)
 		end_story(analysis, now_ns);
 	if (news && !origin->open && !origin->pending)
 		begin_story(analysis, scan, now_ns);
@@ -137,7 +137,7 @@ static void judge_bad(struct analysis *analysis, struct instance *instance, uint
 	if (!origin->pending && !origin->open)
 		return;
 	if (origin->open)
-		stains_note(analysis, instance, member, side);
+		last_bad_note(analysis, instance, member, side);
 	note_effect(analysis, instance, scan, now_ns);
 }
 
@@ -170,7 +170,7 @@ void origin_judge(struct analysis *analysis, struct instance *instance, uint32_t
 	} else if (state == VALUE_CLEAN) {
 		analysis->origin.clean_ns = now_ns;
 		note_clean(instance, member, side, judged);
-		stains_clean(analysis, instance, member, side);
+		last_bad_clean(analysis, instance, member, side);
 		if (usual) {
 			usual->clean++;
 			usual->absmax = value->scans[side].absmax;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/measure/stains.h"
+#include "analysis/measure/last_bad.h"
 #include "analysis/known/values.h"
 
 #define ORIGIN_SETTLE_NS 500000000u    /* from the first news to the search */
@@ -27,7 +27,7 @@ struct origin {
 	enum rw_severity severity;             /* as told */
 	uint64_t pending_ns, bad_ns, clean_ns; /* news; last bad value; last clean one */
 	uint64_t look_ns;                      /* when the story is to be read again; 0 never */
-	struct stains stains;
+	struct last_bad last_bad;
 	struct instance *beginning;            /* of the open story, while its step is not known; NULL otherwise */
 	uint32_t beginning_serial;
 	uint32_t maker;     /* of the open story, as told: one rank, JOB_NONE another */

@@ -436,7 +436,7 @@ enum origin_told origin_tell(struct analysis *analysis, bool waited, uint64_t no
 	if (origin_story_read(analysis, &story))
 		told = tell_by(analysis, &story, waited, now_ns);
 	if (told == ORIGIN_STORY)
-		aftermath_stain(analysis, &story);
+		aftermath_note_last_bad(analysis, &story);
 	origin_story_free(&story);
 	return told;
 }

@@ -91,7 +91,7 @@ static void take_judge(struct mail *mail, const char *name, const struct letter 
 	json_t *life = parse(letter, MAIL_LIFE_MOST);
 
 	if (mail->judge && mail->judge(mail->argument, name, life, now_ns, &why))
-		complain(mail, "a judge's sign of life", name, why);
+		complain(mail, "a sign of life of a \"collect --all-nodes\"", name, why);
 	json_decref(life);
 }
 

@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/numbers/thresholds.h"
 #include "base/paragraph.h"
 #include "console/cli/nearest.h"
+#include "finding/finding_json.h"
 #include "finding_page_texts.h"
+
+#define THRESHOLDS "## Thresholds\n"
 
 const size_t finding_page_count = sizeof(finding_pages) / sizeof(finding_pages[0]);
 
-/* Columns of the terminal: of text, of a list's text, of a finding's second line and of what a table's value means. */
+/* Columns of the terminal: of text, of a list's text, of a finding's second line and of what a threshold means. */
 enum { MARGIN = 2, LIST = 5, EXAMPLE = 13, VALUE = 14 };
 
 const struct finding_page *finding_page_find(const char *kind)
@@ -90,38 +94,28 @@ static void print_heading(struct printer *printer, const char *text, size_t leng
 		printer->bold ? "\033[0m" : "");
 }
 
-/* | 20 ms | a step, at least, it must cost | `NAME` | */
-static void print_row(struct printer *printer, const char *line, size_t length)
+/* 20 ms       a step, at least, is what it must cost */
+static void print_row(struct printer *printer, const char *value, const char *meaning)
 {
-	const char *cells[3] = { 0 }, *at = line;
-	size_t lengths[3] = { 0 };
-
-	for (int i = 0; i < 3 && at < line + length; i++) {
-		const char *end = memchr(at + 1, '|', (size_t)(line + length - at - 1));
-
-		if (!end)
-			return;
-		for (at++; *at == ' ';)
-			at++;
-		cells[i] = at;
-		lengths[i] = (size_t)(end - at);
-		while (lengths[i] && at[lengths[i] - 1] == ' ')
-			lengths[i]--;
-		at = end;
-	}
-	if (!cells[2] || cells[0][0] == '-' || !lengths[2])
-		return;
 	int columns = MARGIN;
 
-	fprintf(printer->out, "%*s", MARGIN, "");
-	for (size_t i = 0; i < lengths[0]; i++) {
-		columns += ((unsigned char)cells[0][i] & 0xc0) != 0x80;
-		fputc(cells[0][i], printer->out);
-	}
+	fprintf(printer->out, "%*s%s", MARGIN, "", value);
+	for (const char *at = value; *at; at++)
+		columns += ((unsigned char)*at & 0xc0) != 0x80;
 	fprintf(printer->out, "%*s", columns < VALUE ? VALUE - columns : 1, "");
-	append(printer, cells[1], lengths[1]);
-	paragraph_print(printer->out, printer->text, columns < VALUE ? VALUE : columns + 1, VALUE, printer->width);
-	printer->used = 0;
+	paragraph_print(printer->out, meaning, columns < VALUE ? VALUE : columns + 1, VALUE, printer->width);
+}
+
+/* In place of the page's last section, which only says where they are. */
+static void print_thresholds(struct printer *printer, const char *kind)
+{
+	char value[32];
+
+	print_heading(printer, "Thresholds", strlen("Thresholds"));
+	fputc('\n', printer->out);
+	for (size_t i = 0; i < threshold_count; i++)
+		if (!strcmp(finding_kind_name(thresholds[i].kind), kind))
+			print_row(printer, threshold_text(value, sizeof(value), &thresholds[i]), thresholds[i].meaning);
 }
 
 /* Digits and a full stop, or a hyphen, and a space: columns of the mark; 0: no item. */
@@ -146,9 +140,6 @@ static void print_text_line(struct printer *printer, const char *line, size_t le
 
 		flush(printer);
 		print_heading(printer, line + level, length - level);
-	} else if (line[0] == '|') {
-		flush(printer);
-		print_row(printer, line, length);
 	} else if (mark) {
 		flush(printer);
 		printer->is_item = true;
@@ -180,8 +171,9 @@ void finding_page_print(FILE *out, const struct finding_page *page, int width, b
 {
 	struct printer printer = { .out = out, .width = width, .bold = bold, .indent = MARGIN };
 	bool fenced = false, is_example = false;
+	const char *line = page->text;
 
-	for (const char *line = page->text; *line;) {
+	while (*line && strncmp(line, THRESHOLDS, strlen(THRESHOLDS)) != 0) {
 		size_t length = strcspn(line, "\n");
 
 		if (!strncmp(line, "```", 3)) {
@@ -196,4 +188,6 @@ void finding_page_print(FILE *out, const struct finding_page *page, int width, b
 		line += length + (line[length] == '\n');
 	}
 	flush(&printer);
+	if (*line)
+		print_thresholds(&printer, page->kind);
 }

@@ -20,7 +20,7 @@ extern const size_t finding_page_count;
 const struct finding_page *finding_page_find(const char *kind);
 const struct finding_page *finding_page_nearest(const char *kind);
 /* For a terminal of `width` columns: headings (bold where wanted), paragraphs and lists broken at spaces, drawings as
- * they are, tables as rows of a value and what it means. */
+ * they are; then the thresholds that decide such a finding. */
 void finding_page_print(FILE *out, const struct finding_page *page, int width, bool bold);
 
 #endif

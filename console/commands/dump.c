@@ -236,7 +236,7 @@ static void say_inspector_left_out(const struct inspector_left_out *left_out)
 {
 	say_left_out(left_out->untimed, "operations of which nobody saw how long they were on the GPU");
 	say_left_out(left_out->sizeless,
-		     "operations of communicators of which NCCL did not tell the size and the nodes");
+		     "operations of communicators of which NCCL did not report the size and the nodes");
 	say_left_out(left_out->strange, "operations that Inspector has no name for, or of which too little is known");
 }
 
@@ -332,7 +332,7 @@ static const struct argp dump_argp = {
 	       "for. "
 	       "Reads boxes that are still being written, too. Without a name: the newest run of this user on this "
 	       "machine.\v"
-	       "Field names are those of docs/black-box.md; a field that is not there was not known. Times are "
+	       "Field names are those of rankwatch/blackbox.h; a field that is not there was not known. Times are "
 	       "CLOCK_MONOTONIC nanoseconds.\n\n"
 	       "Examples:\n"
 	       "  rankwatch dump | jq 'select(.done_seen_ns == null)'\n"

@@ -146,7 +146,7 @@ static int explain_answer(const struct options *options, const struct collector_
 	foreign_line(stderr, "rankwatch explain: the collector of %s %s", job ? job : "a job",
 		     json_is_true(json_object_get(answer->hello, "silent"))
 			 ? "does not answer: it may be stopped"
-			 : "does not tell: it is of another version, or has too much to do");
+			 : "does not answer: it is of another version, or has too much to do");
 	return COMMAND_FAILED;
 }
 

@@ -224,7 +224,7 @@ static const struct argp hosts_argp = {
 	       "part, and how likely that is if each job had named its hosts by lot. Reads the black boxes of every "
 	       "run that it is pointed at; "
 	       "those who stand out come with a line for Slurm to drain them. Nothing is drained by itself.\v"
-	       "Without a name: all runs of this user on this machine. The more jobs, the more it can tell.\n\n"
+	       "Without a name: all runs of this user on this machine. The more jobs, the more it can show.\n\n"
 	       "Examples:\n"
 	       "  rankwatch hosts /shared/boxes/*\n"
 	       "  rankwatch hosts --json /shared/boxes/* | jq '.hosts[] | select(.stands_out).name'\n",

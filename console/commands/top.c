@@ -320,7 +320,7 @@ static const struct argp top_argp = {
 	.children = top_children,
 	.doc = "Shows a job while it runs: is it healthy, which rank is it, why, and how long is left until the framework's watchdog. "
 	       "Without a directory it follows a running collector of this user, also when that is started again: a node's, or, where none runs, that of all nodes; with one, or with "
-	       "files, it shows a job that is over, from its black boxes. The arrow keys go back in time; ? tells the other keys.\v"
+	       "files, it shows a job that is over, from its black boxes. The arrow keys go back in time; ? lists the other keys.\v"
 	       "Colours are left out where NO_COLOR is set.\n\n"
 	       "Examples:\n"
 	       "  rankwatch top\n"

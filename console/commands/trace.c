@@ -236,7 +236,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option trace_options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise the file's name tells", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perfetto or chrome; otherwise by the file's name", 0 },
 	{ "around", KEY_AROUND, "WHAT", 0,
 	  "Write only what reaches into the time around the begin of this finding: its id, or a kind as \"hang\" for "
 	  "the first of it; or \"step N\": around that step",

@@ -124,7 +124,7 @@ static void abi_run(struct check_context *context, struct check_result *result)
 		check_advise(result, "NCCL 2.27.3 or newer records; 2.28.3 or newer with GPU progress");
 	else if (context->nccl_version >= UNKNOWN_NCCL)
 		check_advise(result,
-			     "the job's start line tells which interface it took: v%d, or none and the "
+			     "the job's start line says which interface it took: v%d, or none and the "
 			     "interposer alone",
 			     abi);
 	else if (abi == OLDEST_ABI)

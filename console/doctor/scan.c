@@ -138,7 +138,7 @@ static void scan_run(struct check_context *context, struct check_result *result)
 	if (obstacle) {
 		check_say(result, VERDICT_WARNING, "no values are scanned: %s", obstacle);
 	} else if (!interposed && context->nccl_version && context->nccl_version < FIRST_NCCL_WITH_STREAMS) {
-		check_say(result, VERDICT_WARNING, "no values are scanned: this NCCL tells plugins no streams");
+		check_say(result, VERDICT_WARNING, "no values are scanned: this NCCL reports no streams to plugins");
 		check_advise(result, "leave RANKWATCH_PRELOAD as it is, or use NCCL 2.28.3 or newer");
 	} else {
 		say_what(context, result);

@@ -98,7 +98,7 @@ function timeSection() {
 	if (turns) losses.push(...[`The others waited ${turns.text}.`, turns.because && `Because: ${turns.because}.`, turns.advice && `Do: ${turns.advice}.`]
 		.filter(Boolean).map(text => el("p", { class: "loss" }, text)));
 	if (losses.length) node.append(...losses);
-	else node.append(el("p", { class: "quiet" }, account.nobody >= .05 ? `${percent(account.nobody)} of the time was waited for ranks that cannot be named.` : "No rank stands out as the one that others waited for."));
+	else node.append(el("p", { class: "quiet" }, account.nobody >= .05 ? `${percent(account.nobody)} of the time ranks waited where no single rank was late: half of them came as late, or too little was seen of them.` : "No rank stands out as the one that others waited for."));
 }
 
 /* Evidence */

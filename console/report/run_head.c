@@ -230,7 +230,7 @@ static void print_scan(FILE *out, const struct replay *replay)
 /* What the kernel saw then is in no box. */
 static void print_level(FILE *out, const struct replay *replay)
 {
-	fputs("level     self: of its threads what the processes sampled of themselves", out);
+	fputs("level     self: what each process recorded of its own threads", out);
 	if (seen_live_any(replay))
 		fputs("; and what a collector saw live", out);
 	fputc('\n', out);

@@ -146,14 +146,14 @@ static int draw_hosts(struct view_drawing *drawing, int row)
 	}
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  hosts");
 	if (silent)
-		canvas_print(drawing->canvas, row, LABEL, STYLE_WARN, "%zu, of which %zu %s silent: %s for %s (7)",
+		canvas_print(drawing->canvas, row, LABEL, STYLE_WARN, "%zu, of which %zu %s silent: %s for %s (view 7)",
 			     model->host_count, silent_count, silent_count == 1 ? "is" : "are", silent->name,
 			     view_duration(since, sizeof(since), drawing->now_ms - silent->heard_ms));
 	else if (ended)
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (7)",
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, of which %zu %s ended (view 7)",
 			     model->host_count, ended, ended == 1 ? "has" : "have");
 	else
-		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard from (7)",
+		canvas_print(drawing->canvas, row, LABEL, STYLE_PLAIN, "%zu, all are heard from (view 7)",
 			     model->host_count);
 	return row + 1;
 }
@@ -316,7 +316,7 @@ static void draw_healthy(struct view_drawing *drawing, int row, double at_ms)
 	if (closed)
 		snprintf(more, sizeof(more), "; %zu finding%s before, over by now", closed, closed == 1 ? "" : "s");
 	else if (notices)
-		snprintf(more, sizeof(more), "; %zu notice%s (6)", notices, notices == 1 ? "" : "s");
+		snprintf(more, sizeof(more), "; %zu notice%s (view 6)", notices, notices == 1 ? "" : "s");
 	canvas_text(drawing->canvas, row, 1, STYLE_GOOD, "HEALTHY");
 	canvas_print(drawing->canvas, row, LABEL, STYLE_BOLD, "no rank stands out%s", more);
 }
@@ -344,7 +344,7 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 
 		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms, drawing->model->dead);
 		if (open)
-			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (6)", open,
+			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (view 6)", open,
 				     open > 1 ? "s" : "");
 		return row;
 	}
@@ -379,7 +379,7 @@ static int draw_watchdog(struct view_drawing *drawing, int row)
 	canvas_text(drawing->canvas, row, 1, STYLE_DIM, "  watchdog");
 	if (!model->watchdog.timeout_ms)
 		canvas_text(drawing->canvas, row, LABEL, STYLE_DIM,
-			    "its time is not known: RANKWATCH_TIMEOUT tells it");
+			    "its time is not known: RANKWATCH_TIMEOUT sets it");
 	else if (runs && left <= 0)
 		canvas_print(drawing->canvas, row, LABEL, STYLE_BAD, "%s are over: it may kill the job any moment",
 			     limit_text(limit, sizeof(limit), model));

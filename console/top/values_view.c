@@ -88,7 +88,7 @@ void values_draw(struct view_drawing *drawing)
 		canvas_text(drawing->canvas, drawing->top + 1, 2, STYLE_DIM,
 			    "not known here: \"rankwatch top\" on a node shows what its ranks brought; NaN");
 		canvas_text(drawing->canvas, drawing->top + 2, 2, STYLE_DIM,
-			    "and Inf that any node has found are among the findings (6)");
+			    "and Inf that any node has found are among the findings (view 6)");
 		return;
 	}
 	int head = magnitude_rows_draw(drawing, drawing->top, room_for_magnitudes(drawing));

@@ -73,7 +73,7 @@ static int find_process(struct kineto_merge *merge, const struct replay *replay,
 			char why[KINETO_WHY])
 {
 	size_t found = 0;
-	char rank[32] = "a rank that it does not tell";
+	char rank[32] = "a rank that it does not name";
 
 	for (size_t i = 0; i < replay->count; i++)
 		if (is_of(&replay->processes[i], &merge->head, look)) {
@@ -116,7 +116,7 @@ int kineto_merge_open(struct kineto_merge *merge, const char *path, const struct
 		return err;
 	if (!look.any || look.pid < 0) {
 		snprintf(why, KINETO_WHY, "%s",
-			 look.any ? "it does not tell which process it is of (process_labels \"CPU\")"
+			 look.any ? "it does not say which process it is of (process_labels \"CPU\")"
 				  : "there is no event in it");
 		return -EBADMSG;
 	}

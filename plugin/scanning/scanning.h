@@ -10,6 +10,14 @@
  *    that does not block launches later, and so may one that the interposer does not know. Inputs at the call, outputs
  *    at the plan.
  *
+ * What is not scanned has its reason in the slot (enum rw_unscannable): an input in place that the interposer does
+ * not see; before ABI v5 outputs of communicators that do not block, and everything that the interposer does not see,
+ * as no stream is known. With the copy engine on 2.28, which only the interposer sees, both sides after the call, the
+ * input if the operation has left it as it was. AlltoAll, Gather and Scatter on 2.28 and later are scanned as the
+ * sends and receives that NCCL makes of them, at the plan. A group that only its end passes by, or whose launch NCCL
+ * never reports (Broadcast since 2.29.2, symmetric kernels before 2.31) on a communicator that is not known to block,
+ * has no scan of its output.
+ *
  * Under graph capture the interposer's scans become nodes of the graph, before and after the call; without it there are
  * none. Not on a driver's callback thread.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What NCCL does to profilers on machines or in moments that the stand-in does not have, switched on by a list in
- * SIM_NCCL_QUIRKS; docs/stand-in.md says what each one stands for.
+ * What NCCL does to profilers on machines or in moments that the stand-in does not have, switched on by a list of
+ * words in SIM_NCCL_QUIRKS. With an unknown word no communicator can be made (ncclInvalidUsage).
  */
 #ifndef SIM_NCCL_QUIRK_H
 #define SIM_NCCL_QUIRK_H
@@ -11,12 +11,25 @@
 #include <nccl.h>
 
 enum quirk {
-	QUIRK_PXN,            /* "pxn" */
-	QUIRK_RECV_RESTART,   /* "recv-restart" */
-	QUIRK_OPEN_OP,        /* "open-op" */
-	QUIRK_STALE_KERNELCH, /* "stale-kernelch" */
-	QUIRK_EARLY_KERNELCH, /* "early-kernelch" */
-	QUIRK_FEWER_CHANNELS, /* "fewer-channels" */
+	/* "pxn": ProxyOp and ProxyStep events come on the progress thread of the next rank of the host, with the
+	 * first rank's context, parent and pid, as with PXN, the default with NVLink and several hosts. Events
+	 * after that rank's end are lost. */
+	QUIRK_PXN,
+	/* "recv-restart": each step of a receive is started twice, and only the second handle stopped: NCCL polls
+	 * until a request is free. */
+	QUIRK_RECV_RESTART,
+	/* "open-op": each call has a ProxyOp on its own host that has no steps and never stops: SHM and P2P with
+	 * the copy engine. */
+	QUIRK_OPEN_OP,
+	/* "stale-kernelch": before a KernelCh starts, the one that had its slot before is stopped again: slots keep
+	 * their handles. */
+	QUIRK_STALE_KERNELCH,
+	/* "early-kernelch": a KernelCh is stopped by the next operation in its slot: the end is seen before the
+	 * start. */
+	QUIRK_EARLY_KERNELCH,
+	/* "fewer-channels": Send and Recv announce twice as many channels as have KernelCh events: fewer run than
+	 * were planned. */
+	QUIRK_FEWER_CHANNELS,
 	QUIRKS
 };
 

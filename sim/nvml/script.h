@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIM_NVML: a file that says how the devices are and which calls fail, in the grammar of docs/stand-in.md. It is read
- * again when it has changed, so a test can make a GPU sick while a program looks at it. Thread safe.
+ * SIM_NVML: a file that says how the devices are and which calls fail. It is read again when it has changed, so a
+ * test can make a GPU sick while a program looks at it. All devices are healthy unless it says something else.
+ * Thread safe.
+ *
+ *   # DEVICE NAME=VALUE…    DEVICE: all, a number, or a PCI address
+ *   all temperature=60
+ *   0000:13:00 clocks-event-reasons=hw-slowdown+hw-thermal-slowdown sm-clock=990
+ *   3 xid=79
+ *   # call FUNCTION fail=NUMBER | block      returns that nvmlReturn_t; holds the call while the file says so
+ *   call nvmlDeviceGetTemperature block
+ *
+ * Names, and what is usual, are in the table of script.c: clocks in MHz, degrees Celsius, watts, MiB; rows that are
+ * remapped; ecc-… since the driver was loaded, ecc-…-ever aggregate; nvlink-errors of all links, as replays. xid is
+ * an event for the event sets that are registered for it, each time that it is in the file. A line counts once it
+ * is complete, and of lines that contradict each other the later one; with a line that is not understood every call
+ * fails with NVML_ERROR_UNKNOWN.
  */
 #ifndef SIM_NVML_SCRIPT_H
 #define SIM_NVML_SCRIPT_H

@@ -4,6 +4,7 @@
 way, and writes down what is in the black boxes. versions.py PROBE RANKWATCH PLUGIN SIM PAGE [--write]: compares with the page,
 or writes it."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -183,27 +184,32 @@ def head(columns):
     return row(columns) + "|" + "---|" * len(columns) + "\n"
 
 
-def loads_table(ways, plays):
-    text = head(["NCCL", "profiler ABI", *ways])
-    for release, of_ways in plays.items():
-        abi = max(play.abi for play in of_ways.values())
-        text += row([release, f"v{abi}" if abi else "none", *(yes(of_ways[way].abi) for way in ways)])
+def table(columns, cells):
+    """A row for each release, {release: its other cells}; one for releases in a row that are alike."""
+    text = head(["NCCL", *columns])
+    for alike, releases in itertools.groupby(cells, key=cells.get):
+        releases = list(releases)
+        text += row([releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}", *alike])
     return text
+
+
+def loads_table(ways, plays):
+    def cells(of_ways):
+        abi = max(play.abi for play in of_ways.values())
+        return [f"v{abi}" if abi else "none", *(yes(of_ways[way].abi) for way in ways)]
+    return table(["profiler ABI", *ways], {release: cells(of_ways) for release, of_ways in plays.items()})
 
 
 def default_table(plays):
-    text = head(["NCCL", "the plugin alone", "with the interposer"])
-    for release, of_ways in plays.items():
-        text += row([release, scan(of_ways["`lib….so`"]), scan(of_ways["preloaded"])])
-    return text
+    return table(["the plugin alone", "with the interposer"],
+                 {release: [scan(of_ways["`lib….so`"]), scan(of_ways["preloaded"])] for release, of_ways in plays.items()})
 
 
 def sees_table(tools, environment):
-    text = head(["NCCL", *(name for name, _ in COLUMNS)])
-    for release in RELEASES:
+    def cells(release):
         play = Play(tools, release, environment | ALL_SCANS)
-        text += row([release, *(look(play) if play.headers else "no" for _, look in COLUMNS)])
-    return text
+        return [look(play) if play.headers else "no" for _, look in COLUMNS]
+    return table([name for name, _ in COLUMNS], {release: cells(release) for release in RELEASES})
 
 
 def tables(tools):

@@ -15,6 +15,32 @@
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 
+/*
+ * How loud the faults are, and what counts, the least size that rankwatch reports (docs/analysis.md): 3 % of the
+ * step and at least 20 ms where a disk, a CPU, memory or the GPU's own health is seen to be the cause; a fifth of
+ * the step in the first 24 steps where no such cause is seen, or the cause is another thread or process. The last
+ * three are loud because tests play them live beside other jobs on two cores, whose noise is up to 30 ms. Ends,
+ * stops, hangs, wrong calls and single bad values have no size.
+ *
+ *   throttle, quota, slow-host, nfs-close   60 to 66 ms a step in the median; 23 ms count       2.6 to 2.9 times
+ *   nested                                  104 ms a step in the median; 36 ms                  2.9
+ *   intermittent                            250 ms in each fifth step, 50 ms a step; 20 ms      2.5
+ *   loader-tcp, crowd                       300 ms a step; 150 ms                               2
+ *   gpu, gpu-change, xid (from the boxes)   250 ms a step; 150 ms                               1.7
+ *   busy-gpu-seen, busy-gpu                 376 ms a step; 23 ms, 29 ms                         16, 13
+ *   slow-link                               transfers take 356 ms a step, not 103; twice        1.7
+ *   fsdp-rank0-log                          steps of 0.25 s grow by 35 ms each; 25 ms           40
+ *   even-slow-gpu                           16 % of the time; 4 %                               4
+ *   leak                                    94 % of the limit; 90 %                             1
+ *   saturation, float8-nan                  grows twofold, fourfold with each step; 2 %, fourfold   1 to 2
+ *   convoy, lock, loader                    1.3 s, 1 s, 0.8 s a step; 150 ms                    9, 7, 5
+ *   hog                                     0.28 to 0.51 s a step; 23 ms                        12 to 22
+ *   io-rank0, reclaim, swap, io-fsync, io-rank0-direct, slow-data, dirty, nfs-write: 0.8 to 2 s; 23 ms   35 to 90
+ *
+ * In nested the rank that waits least in each group behind rank 3 is a victim. In slow-host the finding must name
+ * the host, in busy-gpu no rank (an inconclusive slowdown); in busy-gpu-seen NCCL reports when its kernels begin,
+ * and rank 2 is named, class gpu.
+ */
 const struct scenario scenarios[] = {
 	{ .name = "io-rank0", .description = "rank 0's log writer thread is on a slow disk, as TensorBoard's can be",
 	  ARGUMENTS("--steps=17", "--fault=io", "--fault-step=4", "--log-bytes=1228800"), .script = "slow-disk",

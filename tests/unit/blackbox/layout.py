@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layout.py INCLUDE PAGE [--write]: is the list of fields in the page that of the headers in INCLUDE? TAP on stdout.
+"""layout.py INCLUDE LIST [--write]: is the list of fields that of the headers in INCLUDE? TAP on stdout.
 
 The list is for programs in other languages, which cannot include the headers. Each field lies at the next multiple of its size, as on
-every machine that rankwatch runs on; what the headers assert of sizes and offsets must agree with that. --write puts the list into the page.
+every machine that rankwatch runs on; what the headers assert of sizes and offsets must agree with that. --write makes the list.
 """
 import pathlib
 import re
 import sys
 import textwrap
 
-BEGIN, END = "<!-- made by ninja -C build box-layout -->\n", "<!-- end -->\n"
+HEAD = """\
+The fields of a black box's parts: offset, name, type (u unsigned, i signed, f floating point; bits; little endian).
+Made of include/rankwatch/*.h, which say what they mean, by ninja -C build box-layout. How a box is read: black-box.md.
+
+"""
 STRUCTS = ["rw_box_header", "rw_device", "rw_anchor", "rw_init", "rw_lease", "rw_gpu_memory", "rw_gpu_memory_bin", "rw_ports",
            "rw_port_showing", "rw_ending", "rw_communicator", "rw_gpu_progress", "rw_host_sample", "rw_wait", "rw_operation", "rw_scan"]
 SIZES = {"uint8_t": 1, "char": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4, "uint64_t": 8}
@@ -67,21 +71,19 @@ def listing(text, constants):
         text_of = ", ".join(field.replace(" ", "\0") for field in shown)
         lines.append(f"{struct}, {size} bytes")
         lines += [line.replace("\0", " ") for line in textwrap.wrap(text_of, 116, initial_indent="  ", subsequent_indent="  ")]
-    return "```text\n" + "\n".join(lines) + "\n```\n"
+    return HEAD + "\n".join(lines) + "\n"
 
 
-def main(include, page, write=""):
+def main(include, path, write=""):
     text, constants = read(include)
-    made, page = listing(text, constants), pathlib.Path(page)
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    old, after = rest.split(END)
+    made, path = listing(text, constants), pathlib.Path(path)
     faults = list(disagree(text, constants))
     if write:
-        page.write_text(before + BEGIN + made + END + after, encoding="utf-8")
-    elif old != made:
+        path.write_text(made, encoding="utf-8")
+    elif path.read_text(encoding="utf-8") != made:
         faults.append("the list is not that of the headers: ninja -C build box-layout writes it")
     print("1..1")
-    print("not ok 1" if faults else "ok 1", "the page lists the fields of the headers")
+    print("not ok 1" if faults else "ok 1", "the list has the fields of the headers")
     for fault in faults:
         print("#", fault)
     return bool(faults)

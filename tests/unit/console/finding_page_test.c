@@ -65,15 +65,14 @@ Test(finding_page, nothing_of_the_page_s_markup_is_left)
 	}
 }
 
-Test(finding_page, text_is_broken_at_words_and_lists_and_tables_keep_their_columns)
+Test(finding_page, text_is_broken_at_words_and_lists_keep_their_columns)
 {
 	static const struct finding_page page = {
 		"made-up",
 		"# made-up: words\n\nOne **two** three [four](page.md#four) five\nsix `seven` eight.\n\n"
 		"1. First of all look at it.\n2. Then\n   go on.\n\n- A point with some words.\n\n"
 		"```text\nNAN        rank 5 brought one NaN into a sum\n  do       play it again on another one\n```\n\n"
-		"```\n a  drawing   stays\n```\n\n<!-- a remark -->\n"
-		"| value | what it is | constant |\n|---|---|---|\n| 3 s | is how long it takes to be sure | `HANG` |\n",
+		"```\n a  drawing   stays\n```\n<!-- a remark -->\n",
 	};
 	char *text = printed(&page, 40);
 
@@ -81,7 +80,20 @@ Test(finding_page, text_is_broken_at_words_and_lists_and_tables_keep_their_colum
 			 "made-up: words\n\n  One two three four five six `seven`\n  eight.\n\n"
 			 "  1. First of all look at it.\n  2. Then go on.\n\n  - A point with some words.\n\n"
 			 "  NAN        rank 5 brought one NaN into\n             a sum\n    do       play it again on another\n"
-			 "             one\n\n   a  drawing   stays\n\n"
-			 "  value       what it is\n  3 s         is how long it takes to be\n              sure\n");
+			 "             one\n\n   a  drawing   stays\n");
+	free(text);
+}
+
+Test(finding_page, ends_with_the_thresholds_of_its_kind)
+{
+	char *text = printed(finding_page_find("blind"), 80);
+	const char *at = strstr(text, "\nThresholds\n\n");
+
+	cr_assert(at, "%s", text);
+	cr_expect_str_eq(at, "\nThresholds\n\n  5 s         in one call into the driver\n");
+	free(text);
+	text = printed(finding_page_find("hang"), 60);
+	cr_expect(strstr(text, "\n  50 %        … but at most this share of it\n"), "%s", text);
+	cr_expect(!strstr(text, "in one call into the driver"), "%s", text);
 	free(text);
 }

@@ -506,7 +506,7 @@ Test(births, nobody_is_named_where_nothing_is_known_of_the_rank)
 	cr_expect_eq(played.told.confidence, RW_INCONCLUSIVE);
 	cr_expect_geq(played.told.at_s, 31);
 	cr_expect(strstr(played.told.text, "ranks 0-5,7 have waited"), "%s", played.told.text);
-	cr_expect(strstr(played.told.text, "no host tells what rank 6 does"), "%s", played.told.text);
+	cr_expect(strstr(played.told.text, "no host reports what rank 6 does"), "%s", played.told.text);
 }
 
 /* Whatever is lost: no rank but the one that does not come is named, and none that gets on. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/model.h"
-#include "analysis/measure/stains.h"
+#include "analysis/measure/last_bad.h"
 #include "tests/unit/analysis/jobs/scanned.h"
 #include "tests/unit/analysis/jobs/seeds.h"
 
@@ -769,15 +769,15 @@ Test(origin, what_was_never_seen_clean_counts_again_in_the_next_story)
 	struct operation *operation = instance_operation(&analysis.instances, instance, 0);
 	for (uint64_t ticket = 5; ticket < 8; ticket++) {
 		*operation = (struct operation){ .ticket = ticket, .state = OPERATION_JOINED };
-		stains_note(&analysis, instance, 0, VALUE_IN);
-		cr_expect_eq(analysis.origin.stains.count, 1, "ticket %lu: %u", ticket, analysis.origin.stains.count);
-		stains_note(&analysis, instance, 0, VALUE_OUT);
-		cr_expect_eq(analysis.origin.stains.count, 1, "a rank is one, whatever was bad of it");
-		stains_end(&analysis);
-		cr_expect_eq(analysis.origin.stains.count, 0);
+		last_bad_note(&analysis, instance, 0, VALUE_IN);
+		cr_expect_eq(analysis.origin.last_bad.count, 1, "ticket %lu: %u", ticket, analysis.origin.last_bad.count);
+		last_bad_note(&analysis, instance, 0, VALUE_OUT);
+		cr_expect_eq(analysis.origin.last_bad.count, 1, "a rank is one, whatever was bad of it");
+		last_bad_end(&analysis);
+		cr_expect_eq(analysis.origin.last_bad.count, 0);
 		cr_expect_eq(rank.values_from, ticket + 1, "what was bad before is no news");
 	}
-	stains_free(&analysis.origin.stains);
+	last_bad_free(&analysis.origin.last_bad);
 	instances_free(&analysis.instances);
 }
 

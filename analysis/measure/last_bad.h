@@ -3,18 +3,18 @@
  * Where each rank had its newest bad value of the story that goes on, and whether it has been clean there since: when
  * all are, what is bad afterwards was made anew.
  */
-#ifndef ANALYSIS_MEASURE_STAINS_H
-#define ANALYSIS_MEASURE_STAINS_H
+#ifndef ANALYSIS_MEASURE_LAST_BAD_H
+#define ANALYSIS_MEASURE_LAST_BAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/known/usual.h"
 
-#define STAINS_STEPS 2 /* without a place in the step: clean at any place so many steps later */
+#define LAST_BAD_STEPS 2 /* without a place in the step: clean at any place so many steps later */
 
 /* Of one rank. */
-struct stain {
+struct last_bad_value {
 	uint64_t ticket; /* of its newest bad value; 0 none */
 	uint64_t step;   /* of its process then */
 	struct usual_spot spot;
@@ -22,16 +22,16 @@ struct stain {
 	enum value_side side;
 };
 
-struct stains {
-	struct stain *of;     /* by rank */
+struct last_bad {
+	struct last_bad_value *of;     /* by rank */
 	uint32_t room, count; /* count: of those that are not clean yet */
 };
 
 /* A scan of the member's saw something bad, or nothing; in any order. Without memory for it, it is not known. */
-void stains_note(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side);
-void stains_clean(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side);
+void last_bad_note(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side);
+void last_bad_clean(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side);
 /* The story is over: what was bad before is not news any more. */
-void stains_end(struct analysis *analysis);
-void stains_free(struct stains *stains);
+void last_bad_end(struct analysis *analysis);
+void last_bad_free(struct last_bad *last_bad);
 
 #endif

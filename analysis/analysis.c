@@ -25,6 +25,8 @@
 #include "analysis/hang/version_finding.h"
 #include "analysis/view/view.h"
 
+#define SILENT_NS UINT64_C(500000000) /* a box's heart beats every 20 ms at least while its process has a processor */
+
 struct analysis *analysis_new(bool post_mortem, analysis_emit *emit, void *argument)
 {
 	struct analysis *analysis = calloc(1, sizeof(*analysis));
@@ -193,6 +195,12 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id id, ui
 	return 0;
 }
 
+bool analysis_is_silent(const struct analysis *analysis, analysis_process_id id, uint64_t now_ns)
+{
+	const struct process *process = job_process(&analysis->job, id);
+	return process && process->heartbeat_ns && now_ns > process->heartbeat_ns + SILENT_NS;
+}
+
 int analysis_set_left(struct analysis *analysis, analysis_process_id id, uint64_t by_ns)
 {
 	struct process *process = job_process(&analysis->job, id);
@@ -300,6 +308,11 @@ static bool is_over(const struct job *job)
 		if (job->processes[i]->life == ANALYSIS_ALIVE || job->processes[i]->life == ANALYSIS_STOPPED)
 			return false;
 	return true;
+}
+
+void analysis_resume(struct analysis *analysis, uint64_t now_ns)
+{
+	analysis->job.resumed_ns = now_ns;
 }
 
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)

@@ -554,6 +554,9 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id process,
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
+/* Its heart has not beaten for half a second: it has no processor, or was stopped. The caller samples it, so that a rank
+ * that was stopped itself is not taken for one that waits. */
+bool analysis_is_silent(const struct analysis *analysis, analysis_process_id process, uint64_t now_ns);
 /* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not
  * where boxes are the only input. */
 int analysis_set_left(struct analysis *analysis, analysis_process_id process, uint64_t by_ns);
@@ -582,6 +585,10 @@ void analysis_set_gpu_silence(struct analysis *analysis, uint64_t since_ns);
 int analysis_set_init(struct analysis *analysis, analysis_process_id process, const struct rw_init *init);
 /* What the caller has found of a rank of analysis_absentees(). Call it at least once a second for each. */
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns);
+
+/* The caller itself has not run for a while before now_ns, and what it looks at may not have either: waits count from now
+ * on. */
+void analysis_resume(struct analysis *analysis, uint64_t now_ns);
 
 /* Advances the time: evaluates what depends on time (hangs), emits and closes findings. Call it at least twice a second
  * when live. */

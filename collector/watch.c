@@ -11,7 +11,8 @@ enum {
 	LEASES_MS = 500,
 	NOTES_MS = 2000,
 	LIVELY_MS = 2000,
-	STILL_MS = 1000
+	STILL_MS = 1000,
+	PAUSE_MS = 2000, /* between two ticks: more is no busy machine */
 };
 
 static void on_appeared(void *argument, analysis_process_id process, const struct writer_process *writer)
@@ -178,6 +179,14 @@ static bool is_due(uint64_t *due_ns, uint64_t now_ns, uint64_t period_ms)
 	return true;
 }
 
+/* A scheduler may have stopped collector and job together, and lets their processes go on one after the other. */
+static void notice_a_pause(struct watch *watch, uint64_t now_ns)
+{
+	if (watch->ticked_ns && now_ns > watch->ticked_ns + PAUSE_MS * UINT64_C(1000000))
+		analysis_resume(watch->analysis, now_ns);
+	watch->ticked_ns = now_ns;
+}
+
 bool watch_tick(struct watch *watch, uint64_t now_ns)
 {
 	uint64_t tick = watch->ticks++;
@@ -186,6 +195,7 @@ bool watch_tick(struct watch *watch, uint64_t now_ns)
 	if (watch->left)
 		stay_lively(watch, now_ns);
 	watch->left = false;
+	notice_a_pause(watch, now_ns);
 	host_poll(watch->host, now_ns);
 	gpu_health_poll(watch->gpu_health, now_ns);
 	if (watch->ports)

@@ -56,6 +56,7 @@ struct watch {
 	char proc[BOX_PLACE_PATH];
 	uint64_t ticks; /* made, and left out */
 	uint64_t passed, moved_ns; /* of live_boxes_passed(), and when it last changed */
+	uint64_t ticked_ns;
 	uint64_t lease_ns, note_ns, lively_ns; /* when leases and notes are due, and until when the pace stays up: two seconds from an end, or from what is not calm */
 };
 

@@ -94,10 +94,13 @@ struct {
 
 __u64 lost_waits; /* of threads for which there was no storage */
 
+/* From linux/sched.h; FROZEN, which a control group makes of any sleep, since 6.1. */
+enum { UNINTERRUPTIBLE = 2, FROZEN = 0x8000 };
+
 static __u32 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return task->__state & 0xff;
+		return task->__state & FROZEN ? UNINTERRUPTIBLE : task->__state & 0xff; /* as /proc shows it */
 	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & 0xff;
 }
 

@@ -11,8 +11,9 @@ import time
 import zipfile
 
 HERE = pathlib.Path(__file__).parent
-# Of the tree: where the command is a file, and what belongs to the whole environment.
-PARTS = ["bin/rankwatch", "lib/libnccl-profiler-rankwatch.so", "lib/librankwatch-drill.so", "share/rankwatch", "share/doc/rankwatch", "include"]
+# Of the tree: what lies in the module, and what belongs to the whole environment.
+PARTS = ["bin/rankwatch", "bin/rankwatch.bin", "lib/libnccl-profiler-rankwatch.so", "lib/librankwatch-drill.so",
+         "share/rankwatch", "share/doc/rankwatch", "include"]
 SHARED = ["share/man/man1", "share/bash-completion", "share/zsh", "share/fish"]
 METADATA = """\
 Metadata-Version: 2.1

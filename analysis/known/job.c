@@ -128,10 +128,30 @@ static bool is_described(const struct communicator *communicator, const struct r
 	       (!communicator->size || !described->nranks || communicator->size == described->nranks);
 }
 
-static struct communicator *find_communicator(struct job *job, const struct rw_communicator *described)
+/* In how many of the same id and size the process has been on this device in this place, or in one that has ended: a
+ * process with several devices, or several ranks on one, is in the same communicator more than once. */
+static uint32_t count_before(const struct job *job, const struct process *process,
+			     const struct rw_communicator *described)
 {
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct communicator *communicator = process->seats[i].communicator;
+		const struct member *member = communicator ? &communicator->members[process->seats[i].member] : NULL;
+		if (!member || !is_described(communicator, described) ||
+		    job->ranks[member->rank].device != described->device)
+			continue;
+		count += member->created_ns < described->created_ns &&
+			 (member->comm_rank == described->rank || member->ended);
+	}
+	return count;
+}
+
+static struct communicator *find_communicator(struct job *job, const struct process *process,
+					      const struct rw_communicator *described)
+{
+	uint32_t occurrence = count_before(job, process, described);
 	for (uint32_t i = 0; i < job->communicator_count; i++)
-		if (is_described(job->communicators[i], described))
+		if (is_described(job->communicators[i], described) && job->communicators[i]->occurrence == occurrence)
 			return job->communicators[i];
 	struct communicator **communicators =
 	    grow(job->communicators, job->communicator_count, &job->communicator_room, sizeof(*communicators));
@@ -142,6 +162,7 @@ static struct communicator *find_communicator(struct job *job, const struct rw_c
 	if (!made)
 		return NULL;
 	made->id = described->id;
+	made->occurrence = occurrence;
 	made->size = described->nranks;
 	made->hosts = described->nnodes;
 	made->index = job->communicators_made++;
@@ -170,6 +191,20 @@ static uint32_t find_member(const struct communicator *communicator, int32_t com
 		if (communicator->members[i].comm_rank == comm_rank)
 			return i;
 	return JOB_NONE;
+}
+
+/* Whoever was left out of one that was shrunk takes another of the same id for it. */
+static bool is_mixed_by(const struct job *job, const struct communicator *communicator, const struct process *process,
+			const struct rw_communicator *described)
+{
+	for (uint32_t i = 0; i < communicator->member_count; i++) {
+		const struct member *member = &communicator->members[i];
+		bool own = member->process == process && job->ranks[member->rank].device == described->device;
+		bool other = member->process != process && member->process->world_rank != process->world_rank;
+		if (member->comm_rank == described->rank ? other : own)
+			return true;
+	}
+	return false;
 }
 
 /* The largest communicator gives a rank its number; of one whose size nobody tells, what was seen counts. */
@@ -212,9 +247,10 @@ static void number_ranks(struct job *job)
 static int take_seat(struct job *job, struct process *process, struct seat *seat,
 		     const struct rw_communicator *described)
 {
-	struct communicator *communicator = find_communicator(job, described);
+	struct communicator *communicator = find_communicator(job, process, described);
 	if (!communicator)
 		return -ENOMEM;
+	communicator->mixed |= is_mixed_by(job, communicator, process, described);
 	if (find_member(communicator, described->rank) != JOB_NONE)
 		return -EINVAL;
 	struct member *members =

@@ -171,6 +171,7 @@ struct member {
 
 struct communicator {
 	uint64_t id;
+	uint32_t occurrence; /* so many of this id and size came before: NCCL gives one to all shrunk of a parent */
 	uint32_t index;
 	char name[64];          /* NCCL's, "" none */
 	int32_t size;           /* 0: not known; NCCL before 2.27 does not report it */
@@ -182,6 +183,7 @@ struct communicator {
 	uint32_t unfinished_count, finished_count; /* number of its known instances */
 	bool point_to_point;      /* has carried p2p operations */
 	bool unlike;              /* the interposer is active on some of its ranks only */
+	bool mixed;               /* may be several of one id: two claim one place, or one claims two */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	struct pair_parting *pair; /* a transfer whose two ends differ: analysis/hang/pair.h; NULL = none yet */
 	bool desync_told;
@@ -203,6 +205,7 @@ struct job {
 	char (*hosts)[64];
 	uint32_t host_count;
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
+	uint64_t resumed_ns; /* when the caller went on after it had not run itself: who waited may have been stopped, too */
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

@@ -167,12 +167,15 @@ static bool waits_in_vain(const struct instance *instance, uint32_t member)
 	return is_in_flight(instance, member) && !process_is_dead(instance->communicator->members[member].process);
 }
 
-/* One that waits in vain has come as far as its GPU was last seen to move. */
+/* One that waits in vain has come as far as its GPU was last seen to move. One that was stopped meanwhile, perhaps with
+ * all others, waits since it went on. */
 static uint64_t since_when(const struct instance *instance, uint32_t member)
 {
-	uint64_t since_ns = waits_since(instance, member),
-		 moved_ns = instance->communicator->members[member].process->gpu_moved_ns;
-	return !waiting_stands(instance, member) && moved_ns > since_ns ? moved_ns : since_ns;
+	const struct process *process = instance->communicator->members[member].process;
+	uint64_t since_ns = waits_since(instance, member);
+	if (!waiting_stands(instance, member) && process->gpu_moved_ns > since_ns)
+		since_ns = process->gpu_moved_ns;
+	return process->life == ANALYSIS_ALIVE && process->life_ns > since_ns ? process->life_ns : since_ns;
 }
 
 static int look_at(struct waiting *waiting, const struct instance *instance)
@@ -226,6 +229,9 @@ int waiting_look(struct waiting *waiting, const struct job *job)
 			if (look_at(waiting, instance))
 				return -ENOMEM;
 	}
+	for (size_t i = 0; i < waiting->count; i++)
+		if (waiting->standings[i].since_ns && waiting->standings[i].since_ns < job->resumed_ns)
+			waiting->standings[i].since_ns = job->resumed_ns;
 	for (uint32_t i = 0; i < job->rank_count; i++)
 		waiting->blocked[i] |= waits_in_init(job->ranks[i].process);
 	return 0;

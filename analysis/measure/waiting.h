@@ -13,7 +13,7 @@
 /* An unfinished instance in which some rank waits. */
 struct standing {
 	const struct instance *instance;
-	uint64_t since_ns; /* when the last of the waiting ranks arrived */
+	uint64_t since_ns; /* when the last of the waiting ranks arrived, or when the caller went on if that is later */
 	uint32_t waiters, missing;
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rankwatch/blackbox.h>
 #include <rankwatch/helper.h>
 
 #include "base/foreign_text.h"
@@ -79,6 +80,7 @@ struct host {
 	struct loss loss;
 	uint64_t lost_told, loss_ns;  /* how many the analysis knows of, and up to when */
 	struct proc_source_view view; /* of the process that is being looked at */
+	bool frozen;                  /* that process, by a control group */
 	uint32_t asked_tid;           /* its thread that others wait for; 0: not known … */
 	struct analysis_wait asked;   /* … and how that was seen; its tid is 0: not yet */
 };
@@ -103,6 +105,24 @@ static void pass_inner(struct host *host, struct inner_threads *inner, const str
 		analysis_add_wait(host->analysis, &told);
 }
 
+static bool sleeps_in(const struct analysis_wait *wait, const char *function)
+{
+	size_t length = strlen(function);
+
+	return !strncmp(wait->wait_channel, function, length) ||
+	       (wait->frame_count && !strncmp(wait->frames[0], function, length));
+}
+
+/* Since Linux 6.1 a thread that version 1 freezes stays in its own wait, in state D: of the plugin's thread, which only
+ * ever sleeps for a time, that says it. */
+static bool is_frozen(const struct analysis_wait *wait)
+{
+	if (sleeps_in(wait, "do_freezer_trap") || sleeps_in(wait, "__refrigerator"))
+		return true;
+	return wait->state == 'D' && !strcmp(wait->thread, RW_PLUGIN_THREAD) &&
+	       (sleeps_in(wait, "hrtimer_nanosleep") || sleeps_in(wait, "do_nanosleep"));
+}
+
 static void on_wait(void *argument, const struct analysis_wait *wait)
 {
 	struct host *host = argument;
@@ -113,6 +133,7 @@ static void on_wait(void *argument, const struct analysis_wait *wait)
 	if (wait->kind == ANALYSIS_WAIT_SAMPLE) {
 		host->view.threads++;
 		host->view.stopped += wait->state == 'T' || wait->state == 't';
+		host->frozen |= is_frozen(wait);
 		if (wait->tid == host->asked_tid)
 			host->asked = *wait;
 	}
@@ -328,7 +349,7 @@ void host_unwatch(struct host *host, analysis_process_id id)
 
 static void set_stopped(struct host *host, struct process *process, uint64_t now_ns)
 {
-	bool stopped = host->view.threads && host->view.stopped == host->view.threads;
+	bool stopped = host->frozen || (host->view.threads && host->view.stopped == host->view.threads);
 
 	if (stopped == process->stopped)
 		return;
@@ -373,6 +394,7 @@ static void look(struct host *host, struct process *process, const struct analys
 	host->asked.tid = 0;
 	owner_rights_choose(process->writer->uid, process->writer->gid);
 	host->view = (struct proc_source_view){ 0 };
+	host->frozen = false;
 	if (!process->by_kernel || kernel_source_look(host->kernel, process->writer->pid)) {
 		host->view = (struct proc_source_view){ 0 };
 		err = proc_source_look(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
@@ -432,8 +454,14 @@ static size_t find_suspects(struct host *host, struct analysis_suspect *suspects
 	return count > SUSPECTS ? SUSPECTS : count;
 }
 
-/* A process that was found stopped is looked at until it goes on, suspect or not. From the last on: where one is let
- * go, the last takes its place. */
+/* One that is silent, or that was found stopped, until it goes on. Where a whole job is stopped, those who seem to wait
+ * for the first of them are so, too. */
+static bool is_worth_a_look(const struct host *host, const struct process *process, uint64_t now_ns)
+{
+	return process->stopped || analysis_is_silent(host->analysis, process->id, now_ns);
+}
+
+/* From the last on: where one is let go, the last takes its place. */
 static void sample(struct host *host, uint64_t now_ns)
 {
 	struct analysis_suspect suspects[SUSPECTS];
@@ -442,7 +470,7 @@ static void sample(struct host *host, uint64_t now_ns)
 	for (size_t i = host->count; i-- > 0;) {
 		const struct analysis_suspect *suspect = suspect_of(&host->processes[i], suspects, count);
 
-		if ((host->processes[i].stopped || suspect) && is_proven(host, &host->processes[i]))
+		if ((suspect || is_worth_a_look(host, &host->processes[i], now_ns)) && is_proven(host, &host->processes[i]))
 			look(host, &host->processes[i], suspect, now_ns);
 	}
 }

@@ -150,6 +150,29 @@ static int copy(const struct options *options, const char *from, const char *fol
 	return COMMAND_DONE;
 }
 
+/* A relocatable tree has bin/rankwatch.bin, and before it a launcher, which says why that cannot run here. */
+static bool has_launcher(const struct install *install, char launcher[static INSTALL_PATH])
+{
+	const char *end = strrchr(install->program, '/');
+
+	if (!end || strcmp(end, "/rankwatch.bin"))
+		return false;
+	snprintf(launcher, INSTALL_PATH, "%.*s/rankwatch", (int)(end - install->program), install->program);
+	return access(launcher, R_OK) == 0;
+}
+
+/* The last of its files comes last of all: where it is, all is. */
+static int copy_command(const struct options *options, const struct install *install)
+{
+	char launcher[INSTALL_PATH];
+
+	if (!has_launcher(install, launcher))
+		return copy(options, install->program, RANKWATCH_BINDIR, "rankwatch");
+	int status = copy(options, install->program, RANKWATCH_BINDIR, "rankwatch.bin");
+
+	return status == COMMAND_DONE ? copy(options, launcher, RANKWATCH_BINDIR, "rankwatch") : status;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -161,12 +184,11 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (err)
 		return fail("/proc/self/exe", -err);
-	/* The command last: where it is, all is. */
 	status = copy(&options, install.drill, RANKWATCH_LIBDIR, strrchr(install.drill, '/') + 1);
 	if (status == COMMAND_DONE)
 		status = copy(&options, install.plugin, RANKWATCH_LIBDIR, INSTALL_PLUGIN_NAME);
 	if (status == COMMAND_DONE)
-		status = copy(&options, install.program, RANKWATCH_BINDIR, "rankwatch");
+		status = copy_command(&options, &install);
 	return status;
 }
 
@@ -181,7 +203,9 @@ static const struct argp copy_to_argp = {
 	       ", and prints the files it wrote. They work from there: an init container copies them into a volume of "
 	       "the pod, and "
 	       "the image of the job stays as it is.\v"
-	       "A file gets its name when it is whole, and the command comes last.\n\n"
+	       "A file gets its name when it is whole, and the command comes last. From a relocatable tree or the image it "
+	       "is two files: bin/rankwatch is a shell script that starts bin/rankwatch.bin, or says why that cannot run and "
+	       "starts the job without it. Where there is no shell, start bin/rankwatch.bin.\n\n"
 	       "Examples:\n"
 	       "  rankwatch copy-to /rankwatch\n"
 	       "  rankwatch copy-to ~/rankwatch && ~/rankwatch/bin/rankwatch run -- torchrun train.py\n",

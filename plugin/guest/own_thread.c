@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/guest/own_thread.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 
-enum { STACK_SIZE = 256 * 1024 /* glibc takes the libraries' static TLS from it */ };
+enum { STACK_SIZE = 256 * 1024 };
+
+/* glibc puts the static TLS of program and libraries on each thread's stack, and offers no other way to ask for its size; what
+ * this answers is that and a little more. */
+static size_t size_of_stack(const pthread_attr_t *attributes)
+{
+	size_t (*minimum)(const pthread_attr_t *);
+
+	*(void **)&minimum = dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+	return STACK_SIZE + (minimum ? minimum(attributes) : 0);
+}
 
 /* A program that gives its thread a real-time class or one processor means that thread, and not ours: there, each of
  * our some 285 wake-ups a second would put off the thread that enqueues the job's operations, or in a real-time class
@@ -41,7 +52,7 @@ int own_thread_start(const struct own_thread *own)
 
 	sigfillset(&all);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	pthread_attr_setstacksize(&attributes, size_of_stack(&attributes));
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	/* A thread begins with the mask of who makes it. */
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -23,6 +23,7 @@ struct calls {
 	uint16_t last;  /* index + 1 of the communicator that was called last in the group, 0 = none */
 	bool creates;   /* the group contains a call that creates a communicator */
 	bool ends;      /* in the outermost ncclGroupEnd */
+	bool ends_inner; /* in any other one */
 };
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
@@ -327,8 +328,10 @@ void call_group_end_begin(void)
 {
 	struct recording *recording = recording_get();
 
-	if (call_in_progress || this_thread.depth != 1)
+	if (call_in_progress || this_thread.depth != 1) {
+		this_thread.ends_inner = !call_in_progress && this_thread.depth;
 		return;
+	}
 	this_thread.ends = true;
 	if (recording)
 		begin_work(recording, 0);
@@ -336,6 +339,7 @@ void call_group_end_begin(void)
 
 void call_group_end(enum call_result result)
 {
+	this_thread.ends_inner = false;
 	if (call_in_progress || !this_thread.depth || --this_thread.depth)
 		return;
 	close_group(result == CALL_FAILED);
@@ -343,13 +347,33 @@ void call_group_end(enum call_result result)
 	this_thread.ends = false;
 }
 
+/* NCCL launches in a call or in the end of an inner group: a group around it was closed past the wrappers, and had nothing
+ * to launch. Too late for inputs, and for progress. */
+static void correct_depth(struct recording *recording)
+{
+	this_thread.depth = !call_in_progress;
+	this_thread.ends = !call_in_progress;
+	if (scanning_has_batches())
+		scanning_not_launched(false);
+	shares_are_not_followed(&this_thread.shares);
+	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
+}
+
 bool call_launches_here(void)
 {
+	struct recording *recording = recording_get();
+
 	if (this_thread.ends || (call_in_progress && !this_thread.depth))
 		return true;
-	if (this_thread.depth)
+	if (!this_thread.depth)
+		return false;
+	/* From v5 on it shows when the call returns. */
+	if (!recording || tells_of_calls(recording) || !(call_in_progress || this_thread.ends_inner)) {
 		lose_group();
-	return false;
+		return false;
+	}
+	correct_depth(recording);
+	return true;
 }
 
 void call_group_creates(void)

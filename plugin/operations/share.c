@@ -38,6 +38,12 @@ void share_is_not_followed(const struct communicator *communicator)
 	table[communicator->index].several_streams = true;
 }
 
+void shares_are_not_followed(const struct shares *shares)
+{
+	FOR_EACH_SHARE (at, shares)
+		table[at - 1].several_streams = true;
+}
+
 void share_note_captured(const struct shares *shares, const struct communicator *communicator)
 {
 	table[communicator->index].captured = shares->group;

@@ -25,6 +25,7 @@ struct shares {
 void share_join(struct shares *shares, const struct communicator *communicator, uint64_t stream);
 /* No GPU progress: other launches of the communicator, whose time is not known, have it. */
 void share_is_not_followed(const struct communicator *communicator);
+void shares_are_not_followed(const struct shares *shares);
 /* The group has a captured call of the communicator: its tasks are no operations. */
 void share_note_captured(const struct shares *shares, const struct communicator *communicator);
 /* Has the group a call of the communicator, captured or not? */

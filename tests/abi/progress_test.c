@@ -265,6 +265,35 @@ Test(progress, who_asks_for_it_has_progress_of_all)
 	}
 }
 
+/* A hundred times what RANKWATCH_BUDGET allows in a second. Returns of how many operations the header then says that one
+ * has progress. */
+static uint32_t play_beyond_the_budget(const char *gpu_time)
+{
+	enum { CALLS = 1000 };
+	struct rw_operation op;
+
+	setenv("RANKWATCH_GPU_TIME", gpu_time, 1);
+	setenv("RANKWATCH_BUDGET", "0.001", 1);
+	setenv("RANKWATCH_SCAN", "off", 1);
+	begin(5);
+	for (int i = 0; i < CALLS; i++)
+		play(false);
+	cr_assert(player_wait_finished(&reader, CALLS - 1, &op));
+	player_await_drain(&reader);
+	return reader.header.progress_every;
+}
+
+Test(progress, what_costs_more_than_the_budget_is_turned_down_and_the_header_says_so)
+{
+	cr_expect_gt(play_beyond_the_budget("auto"), 1);
+}
+
+Test(progress, who_asks_for_progress_of_all_is_not_told_that_it_was_sampled)
+{
+	cr_expect_eq(play_beyond_the_budget("watermark"), 1);
+	cr_expect_eq(reader.header.progress_sampled_out, 0);
+}
+
 static void play_send(void)
 {
 	void *group = player_api_group(&player);

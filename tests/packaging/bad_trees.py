@@ -70,7 +70,7 @@ class Command(Trees):
     def check_refused(self, tree, *words):
         said = self.check_job_runs(tree, *words)
         self.assertEqual(len(said.splitlines()), 1, said)
-        for arguments in (("top",), ("run",), ("run", "--")):
+        for arguments in (("top",), ("run",), ("run", "--"), ("run", "--save"), ("run", "-j", "a")):
             status, out, said = self.start(tree, *arguments)
             self.assertEqual((status, out, len(said.splitlines())), (1, "", 1), said)
             self.assertNotIn("runs without", said)
@@ -88,6 +88,20 @@ class Command(Trees):
         status, out, said = self.start("rankwatch", "run", "--", *JOB, PATH=f"{self.folder}/bin:{os.environ['PATH']}")
         self.assertEqual((status, out), (5, "works\n"), said)
         self.assertNotIn("runs without", said)
+
+    def test_a_job_runs_however_it_is_written(self):
+        """As the usage of `run` names its options, each with a value behind "=" or as the next word."""
+        tree = lay(self.folder / "tree")
+        usage = self.start(tree, "run", "--usage")[1]
+        values, flags = re.findall(r"\[--([a-z-]+)=", usage), re.findall(r"\[--([a-z-]+)\]", usage)
+        self.assertTrue({"save", "job"} <= set(values) and {"quiet", "no-preload", "json"} <= set(flags), usage)
+        cut(tree / "bin/rankwatch.bin", 40)
+        written = [(), ("--",), ("-q",), ("-qj", "a"), ("-ja",), ("-j", "a", "-J"), ("--sav", "a"), ("--qui",)]
+        written += [("--save", "a", "--no-preload", "--"), *((f"--{name}", "a") for name in values)]
+        written += [*((f"--{name}=a",) for name in values), *((f"--{name}",) for name in set(flags) - {"help", "usage"})]
+        for options in written:
+            status, out, said = self.start(tree, "run", *options, *JOB)
+            self.assertEqual((status, out), (5, "works\n"), (options, said))
 
     def test_another_machine(self):
         self.check_refused(lay(self.folder / "tree", "riscv64"), f"it is for riscv64, and this machine is {platform.machine()}")
@@ -158,13 +172,30 @@ class CopyTo(Trees):
         self.assertEqual((status, out), (1, ""), said)
         self.assertRegex(said, r"^rankwatch copy-to: /proc/rankwatch\S*: .+\n$")
 
-    def test_a_copy_works_without_the_tree(self):
-        tree = lay(self.folder / "tree")
-        status, out, said = self.start(tree, "copy-to", self.folder / "copy")
-        self.assertEqual((status, len(out.splitlines())), (0, 3), said)
+    def copied(self, launcher, files):
+        """The copy, without the tree it came from."""
+        tree, copy = lay(self.folder / "tree", launcher=launcher), self.folder / "copy"
+        status, out, said = self.start(tree, "copy-to", copy)
+        self.assertEqual((status, out.splitlines()), (0, [str(copy / file) for file in files]), said)
         shutil.rmtree(tree)
-        status, out, said = self.start(self.folder / "copy", "run", "--", *JOB)
+        return copy
+
+    def check_works(self, copy):
+        status, out, said = self.start(copy, "run", "--", *JOB)
         self.assertEqual((status, out), (5, "works\n"), said)
+        self.assertNotIn("runs without", said)
+
+    def test_a_copy_works_without_the_tree(self):
+        self.check_works(self.copied(False, [f"{LIBDIR}/{DRILL}", f"{LIBDIR}/{PLUGIN}", "bin/rankwatch"]))
+
+    def test_a_copy_has_the_launcher(self):
+        """In a pod it may meet an image with another C library than its own image has."""
+        copy = self.copied(True, [f"{LIBDIR}/{DRILL}", f"{LIBDIR}/{PLUGIN}", "bin/rankwatch.bin", "bin/rankwatch"])
+        whole = (copy / "bin/rankwatch.bin").read_bytes()
+        cut(copy / "bin/rankwatch.bin", 100_000)
+        self.check_job_runs(copy, "rankwatch.bin is cut off")
+        (copy / "bin/rankwatch.bin").write_bytes(whole)
+        self.check_works(copy)
 
 
 if __name__ == "__main__":

@@ -184,6 +184,14 @@ def check_kept(chart):
     assert json.dumps(job, sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
+def check_own_start(chart):
+    """A job that starts rankwatch by itself stays as it is, also where its image has no shell for the launcher."""
+    for program in ("rankwatch", "rankwatch.bin"):
+        command = [f"/rankwatch/bin/{program}", "run", "--save", "/boxes", "--", "python", "train.py"]
+        job = one(chart.release("train", job=HARD_JOB.replace("[python, train.py]", json.dumps(command))), "PyTorchJob")
+        assert pods(job)[0]["containers"][0]["command"] == command, job
+
+
 def check_refused(chart):
     def refused(words, *settings, job=None):
         try:
@@ -208,6 +216,7 @@ def check_charted(helm):
         for file in sorted(manifests.JOBS.glob("*job*.yaml")):
             check_switch(chart, file.read_text())
         check_kept(chart)
+        check_own_start(chart)
         check_refused(chart)
         own = chart.release("train", "nats.enabled=true", job=HARD_JOB)
         assert {"name": "RANKWATCH_NATS", "value": "nats://train-nats.jobs:4222"} in pods(one(own, "PyTorchJob"))[0]["containers"][0]["env"]

@@ -34,7 +34,9 @@ def launcher(folder):
     torchrun = shutil.which("torchrun")
     if torchrun is None:
         return [sys.executable, JOB, "sleep"]
-    return [torchrun, "--nproc_per_node", "4", JOB, "sleep", folder]
+    # --redirects and --tee: PyTorch 1.13 with Python 3.11 takes its own defaults for none at all.
+    return [torchrun, "--standalone", "--nproc_per_node", "4", "--redirects", "1", "--tee", "1", "--log_dir",
+            folder / "logs", JOB, "sleep", folder]
 
 
 def play(folder, programs, stand_in, boxes):
@@ -43,6 +45,19 @@ def play(folder, programs, stand_in, boxes):
     job = subprocess.run([programs / "rankwatch", "run", "--job", "wheel", "--", *launcher(folder)], env=dict(environment, RANKWATCH_JOB="wheel"))
     lines = reader.communicate(timeout=60)[0].splitlines()
     return job.returncode, lines
+
+
+def check_cut_off(programs, folder):
+    """A copy that has not come to its end: the job runs."""
+    program, = (folder / "venv").rglob("_tree/bin/rankwatch.bin")
+    whole = program.read_bytes()
+    program.unlink()
+    program.write_bytes(whole[:100_000])
+    program.chmod(0o755)
+    job = ["sh", "-c", "echo works; exit 5"]
+    done = subprocess.run([programs / "rankwatch", "run", *job], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (5, "works\n"), done
+    assert "it was not copied to its end; the job runs without" in done.stderr, done
 
 
 def main():
@@ -60,6 +75,7 @@ def main():
         assert late, "no straggler was yielded"
         assert {line[1] for line in late} == {f"[{FAULTY}]"}, late
         assert int(late[-1][2]) >= FIRST, late
+        check_cut_off(programs, folder)
         subprocess.run([programs / "pip", "uninstall", "-q", "-y", "rankwatch"], check=True)
         assert not (programs / "rankwatch").exists()
         left = [path for path in (folder / "venv").rglob("*rankwatch*")]

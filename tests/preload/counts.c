@@ -190,6 +190,24 @@ static void group(struct job *job)
 	check_progress(0, true);
 }
 
+/* Groups with nothing to launch, which are closed past the wrappers: these believe that they are open still. */
+static void unclosed(struct job *job)
+{
+	for (int i = 0; i < 5; i++) {
+		NCCL(ncclGroupStart());
+		NCCL(pncclGroupEnd());
+		call_collectives(job, job->comm, job->stream);
+		NCCL(ncclGroupStart());
+		NCCL(pncclGroupEnd());
+		NCCL(ncclGroupStart());
+		call_collectives(job, job->comm, job->stream);
+		call_p2p(job, job->comm, job->stream);
+		NCCL(ncclGroupEnd());
+	}
+	CU(cuStreamSynchronize(job->stream));
+	job_check(job);
+}
+
 /* NCCL alone knows where several streams of a group meet. */
 static void streams(struct job *job)
 {
@@ -466,6 +484,7 @@ static const struct {
 	{ "devices", devices, 1, false }, { "threads", threads, 1, false },
 	{ "refused", refused, 2, true },  { "nonblocking", nonblocking, 2, false },
 	{ "simulated", simulated, 2, true },
+	{ "unclosed", unclosed, 2, true },
 	{ "configured", configured, 2, true },
 	{ "capture", capture, 2, true },
 };

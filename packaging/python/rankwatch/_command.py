@@ -2,6 +2,7 @@
 """The command that came with this module, and what it prints."""
 from __future__ import annotations
 
+import getopt
 import os
 import re
 import shutil
@@ -9,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Dict, List, Optional
-
-OLDEST_GLIBC = (2, 28)
 
 
 class CommandError(RuntimeError):
@@ -24,18 +23,6 @@ def command_path() -> str:
     if found is None:
         raise CommandError(f"rankwatch: there is no command at {own}, nor on PATH")
     return found
-
-
-def obstacle(path: str) -> Optional[str]:
-    """Why the command cannot run here, as far as that can be known before it is tried; None: it can."""
-    try:
-        name, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").split()
-        glibc = tuple(int(part) for part in version.split(".")[:2])
-    except (ValueError, OSError):
-        return "this system's C library is not glibc"
-    if glibc < OLDEST_GLIBC:
-        return f"it needs {name} 2.28, and this is {version}"
-    return None if os.access(path, os.X_OK) else f"{path} is not there or cannot be executed"
 
 
 def run_command(*arguments: str) -> str:
@@ -68,9 +55,23 @@ def env(job: Optional[str] = None, preload: bool = True) -> Dict[str, str]:
     return dict(zip(names, os.fsdecode(values).split("\0")))
 
 
+# Options of `run`, as getopt wants them.
+RUN_LETTERS = "hJj:q"
+RUN_OPTIONS = ["findings=", "help", "job=", "json", "keep-boxes=", "kernel-log=", "nats=", "no-preload", "on-finding=",
+               "quiet", "save=", "save-limit=", "usage"]
+
+
+def command_of(arguments: List[str]) -> List[str]:
+    """COMMAND of `run`, what is left behind its options; of all else nothing."""
+    try:
+        return getopt.getopt(arguments[1:], RUN_LETTERS, RUN_OPTIONS)[1] if arguments[:1] == ["run"] else []
+    except getopt.GetoptError:
+        return []
+
+
 def without_rankwatch(arguments: List[str], why: str) -> int:
-    """The job of `run -- COMMAND` starts whatever is missing, after one line. Every other command fails with that line."""
-    job = arguments[arguments.index("--") + 1:] if arguments[:1] == ["run"] and "--" in arguments else []
+    """The job of `run COMMAND` starts whatever is missing, after one line. Every other command fails with that line."""
+    job = command_of(arguments)
     print(f"rankwatch: {why}" + ("; the job runs without rankwatch" if job else ""), file=sys.stderr, flush=True)
     if not job:
         return 1
@@ -82,15 +83,13 @@ def without_rankwatch(arguments: List[str], why: str) -> int:
 
 
 def main() -> int:
-    """Becomes the command."""
+    """Becomes the command. Of why that cannot run here its launcher says the rest."""
     arguments = sys.argv[1:]
     try:
         path = command_path()
-        why = obstacle(path)
-        if why is None:
-            os.execv(path, [path, *arguments])
     except CommandError as error:
-        why = str(error).replace("rankwatch: ", "", 1)
+        return without_rankwatch(arguments, str(error).replace("rankwatch: ", "", 1))
+    try:
+        os.execv(path, [path, *arguments])
     except OSError as error:
-        why = f"{path}: {error.strerror}"
-    return without_rankwatch(arguments, why or "")
+        return without_rankwatch(arguments, f"{path}: {error.strerror}")

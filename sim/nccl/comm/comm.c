@@ -239,9 +239,9 @@ static ncclResult_t connect_ranks(struct ncclComm *comm, const ncclUniqueId *id)
 	if (result != ncclSuccess)
 		return result;
 	profiler_attach(comm);
+	connect_init(comm);
 	result = proxy_start(&comm->proxy, comm);
 	ncclResult_t met = comm_meet(comm);
-	connect_init(comm);
 	return result != ncclSuccess ? result : met;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/nccl/launch/schedule.h"
+#include "sim/nccl/launch/spread.h"
 #include "sim/nccl/profiler/channel_op.h"
 #include "sim/nccl/profiler/profiler.h"
 
@@ -91,12 +92,17 @@ static void add_pair(struct filling *filling, struct work work)
 		memcpy(other->batches, wider->batches, sizeof(other->batches));
 }
 
+/* One more than so many collectives, before their channels are known. */
+static bool may_fit(int collectives)
+{
+	int guess = (collectives + COLLECTIVES_A_BATCH - 1) / COLLECTIVES_A_BATCH;
+
+	return fits(guess, (collectives + 1) * COLLECTIVE_BYTES);
+}
+
 static bool collective_fits(const struct filling *filling, const struct task *task)
 {
-	int guess = (filling->collectives + COLLECTIVES_A_BATCH - 1) / COLLECTIVES_A_BATCH;
-
-	return fits(guess, (filling->collectives + 1) * COLLECTIVE_BYTES) &&
-	       fits(filling->batches + task->channels, filling->bytes + COLLECTIVE_BYTES);
+	return may_fit(filling->collectives) && fits(filling->batches + task->channels, filling->bytes + COLLECTIVE_BYTES);
 }
 
 struct cut {
@@ -142,14 +148,28 @@ static ncclResult_t cut_apart(struct cut *cut, struct task **list, enum task_kin
 	return result;
 }
 
+/* Over those of the list that may be in one plan. */
+static struct spread spread_first(const struct task *list)
+{
+	int count = 0;
+
+	for (const struct task *task = list; task && may_fit(count); task = task->next)
+		count++;
+	return spread_over(list, count);
+}
+
 static ncclResult_t cut_collectives(struct cut *cut, struct task **list)
 {
 	ncclResult_t result = *list ? begin_plan(cut) : ncclSuccess;
+	struct spread spread = spread_first(*list);
 
 	while (*list && result == ncclSuccess) {
-		if (!collective_fits(&cut->filling, *list))
+		if (!collective_fits(&cut->filling, *list)) {
 			result = begin_plan(cut);
+			spread = spread_first(*list);
+		}
 		struct task *task = take_first(list);
+		spread_place(&spread, task);
 		add_work(&cut->filling, task, task->channels, COLLECTIVE_BYTES);
 		cut->filling.collectives++;
 		plan_append(cut->plan, task);

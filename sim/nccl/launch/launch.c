@@ -26,8 +26,10 @@ static ncclResult_t order_streams(struct plan *plan)
 
 static ncclResult_t prepare_one(struct plan *plan)
 {
-	ncclResult_t result = plan->capture_id ? capture_keep(plan) : ncclSuccess;
+	ncclResult_t result = plan->channel_events ? proxy_need_thread(&plan->comm->proxy) : ncclSuccess;
 
+	if (result == ncclSuccess && plan->capture_id)
+		result = capture_keep(plan);
 	work_count_plan(plan);
 	return result == ncclSuccess && plan->host_events ? capture_enqueue_callback(plan) : result;
 }
@@ -48,15 +50,22 @@ static ncclResult_t prepare(struct plan *plan)
 	return result;
 }
 
+static uint32_t channels_of(const struct task *task)
+{
+	uint32_t mask = 0;
+
+	for (; task; task = task->next)
+		for (int part = 0; part < task->channels; part++)
+			mask |= 1u << (task->first_channel + part) % PLAN_CHANNELS_MAX;
+	return mask;
+}
+
+/* A block runs each. */
 static uint32_t plan_channels(const struct plan *plan)
 {
-	uint32_t most = 1;
+	uint32_t mask = channels_of(plan->collectives) | channels_of(plan->p2p);
 
-	for (const struct task *task = plan->collectives; task; task = task->next)
-		most = task->channels > most ? task->channels : most;
-	for (const struct task *task = plan->p2p; task; task = task->next)
-		most = task->channels > most ? task->channels : most;
-	return most;
+	return mask ? (uint32_t)__builtin_popcount(mask) : 1;
 }
 
 static ncclResult_t launch_kernel(struct plan *plan)
@@ -95,8 +104,11 @@ void launch_hand_to_proxy(struct plan *plan)
 
 	if (result != ncclSuccess)
 		comm_set_async_error(plan->comm, result);
-	if (posting.ops || posting.transfers)
-		proxy_post(&plan->comm->proxy, posting);
+	if (!posting.ops && !posting.transfers)
+		return;
+	if (proxy_need_thread(&plan->comm->proxy) != ncclSuccess)
+		comm_set_async_error(plan->comm, ncclSystemError);
+	proxy_post(&plan->comm->proxy, posting);
 }
 
 static ncclResult_t launch(struct plan *plan)

@@ -254,11 +254,12 @@ static ncclResult_t start_thread(struct proxy *proxy)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	proxy->running = pthread_create(&proxy->thread, NULL, proxy_main, proxy) == 0;
+	bool made = pthread_create(&proxy->thread, NULL, proxy_main, proxy) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!proxy->running)
+	if (!made)
 		return ncclSystemError;
 	set_name(proxy);
+	atomic_store(&proxy->running, true);
 	return ncclSuccess;
 }
 
@@ -270,38 +271,57 @@ static void proxy_free(struct proxy *proxy)
 	channel_ops_free(proxy->channels);
 	proxy->channels = NULL;
 	free(proxy->fds);
+	proxy->fds = NULL;
 	if (proxy->wake_fd >= 0)
 		close(proxy->wake_fd);
+	proxy->wake_fd = -1;
+}
+
+/* NCCL makes the thread with the first connection that it drives: to the own network, which a communicator that connects
+ * in init has always (init.cc); to another host; for the events of channels (profiler.cc). */
+static bool is_needed_in_init(const struct ncclComm *comm)
+{
+	return comm->network || (comm->collectives_connected && (comm->nranks > 1 || release()->proxy_of_one));
 }
 
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm)
 {
 	proxy->comm = comm;
-	if (comm->nranks == 1 && !release()->proxy_of_one)
-		return ncclSuccess;
 	pthread_mutex_init(&proxy->lock, NULL);
 	proxy->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	proxy->fds = calloc((size_t)comm->nranks + 2, sizeof(*proxy->fds));
 	proxy->channels = channel_ops_new();
 	bool made = proxy->wake_fd >= 0 && proxy->fds && proxy->channels;
-	ncclResult_t result = made ? start_thread(proxy) : ncclSystemError;
-	if (result == ncclSuccess)
-		return ncclSuccess;
-	log_warn("cannot start the progress thread of a communicator");
-	proxy_free(proxy);
+	if (!made)
+		log_warn("no memory for the progress thread of a communicator");
+	return !made ? ncclSystemError : is_needed_in_init(comm) ? proxy_need_thread(proxy) : ncclSuccess;
+}
+
+ncclResult_t proxy_need_thread(struct proxy *proxy)
+{
+	ncclResult_t result = ncclSuccess;
+
+	pthread_mutex_lock(&proxy->lock);
+	if (!proxy->running && !proxy->stop)
+		result = start_thread(proxy);
+	pthread_mutex_unlock(&proxy->lock);
+	if (result != ncclSuccess)
+		log_warn("cannot start the progress thread of a communicator");
 	return result;
 }
 
 void proxy_stop(struct proxy *proxy)
 {
-	if (!proxy->running)
+	if (!proxy->comm)
 		return;
 	pthread_mutex_lock(&proxy->lock);
 	proxy->stop = true;
 	pthread_mutex_unlock(&proxy->lock);
-	proxy_wake(proxy);
-	pthread_join(proxy->thread, NULL);
-	proxy->running = false;
+	if (proxy->running) {
+		proxy_wake(proxy);
+		pthread_join(proxy->thread, NULL);
+		atomic_store(&proxy->running, false);
+	}
 	proxy_free(proxy);
 }
 

@@ -31,15 +31,18 @@ struct proxy {
 	struct pollfd *fds;
 	struct posting posted;     /* not yet taken by the thread; under the lock */
 	unsigned int posted_order; /* behind everything that was posted so far; so, too */
-	bool running, stop;
+	_Atomic bool running;
+	bool stop; /* under the lock */
 	_Atomic bool has_queue; /* there was room for it */
 	struct channel_ops *channels;      /* the thread's, as all below */
 	bool idle;                         /* nothing moved when it looked last */
 	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
 };
 
-/* Nothing to start for a communicator of one rank before 2.30. */
+/* Starts the thread if the communicator needs it from its init on. */
 ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
+/* Starts it, unless it runs or has been stopped. Before a plan that will post something is launched. */
+ncclResult_t proxy_need_thread(struct proxy *proxy);
 /*
  * Ends and joins the thread once the network has nothing left to do, after an abort at once; events of unfinished plans
  * are not delivered then, as in NCCL.

@@ -200,10 +200,22 @@ int analysis_set_life(struct analysis *analysis, analysis_process_id process, en
 	return 0;
 }
 
+void analysis_resume(struct analysis *analysis, uint64_t now_ns)
+{
+	(void)now_ns;
+	analysis->resumes++;
+}
+
 void analysis_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	(void)now_ns;
 	analysis->ticks++;
+}
+
+bool analysis_is_silent(const struct analysis *analysis, analysis_process_id process, uint64_t now_ns)
+{
+	(void)now_ns;
+	return analysis && analysis->silent == process;
 }
 
 size_t analysis_suspects(const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)

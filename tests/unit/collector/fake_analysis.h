@@ -6,7 +6,7 @@
 #include "analysis/analysis.h"
 
 struct analysis {
-	unsigned processes, ticks, ends;
+	unsigned processes, ticks, ends, resumes;
 	enum analysis_life last_life;
 	int last_exit_status;
 	uint64_t left_ns; /* the last told */
@@ -19,7 +19,7 @@ struct analysis {
 	int32_t waited_for[4]; /* world ranks, in a birth */
 	size_t waited_for_count;
 	struct analysis_absentee last_absentee;
-	analysis_process_id suspect; /* 0: nobody */
+	analysis_process_id suspect, silent; /* 0: nobody */
 	unsigned waits;
 	char last_path[256]; /* of the last wait that had one */
 	unsigned others;     /* looks at processes that a rank waits for */

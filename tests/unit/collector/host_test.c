@@ -269,3 +269,29 @@ Test(host, the_child_processes_of_a_rank_are_read_once_others_have_waited_for_it
 		waitpid(children[i], NULL, 0);
 	}
 }
+
+/* It is so as the first rank that was stopped is: nobody waits for it, but it waits for nobody either. */
+Test(host, a_process_whose_heart_does_not_beat_is_looked_at_until_it_goes_on)
+{
+	const uint64_t s = 1000000000, now_ns = 100 * s;
+	struct analysis analysis = { 0 };
+	pid_t child = begin_child();
+	struct writer_process writer = { .pid = child, .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() };
+	struct host *host;
+
+	await_stop(child);
+	cr_assert_eq(host_open(&host, &analysis, "", on_ended, NULL), 0);
+	host_watch(host, 1, &writer);
+	host_poll(host, now_ns);
+	cr_expect_eq(analysis.ends, 0, "its life is not asked for while its heart beats");
+	analysis.silent = 1;
+	host_poll(host, now_ns + s);
+	cr_expect_eq(analysis.ends, 1);
+	cr_expect_eq(analysis.last_life, ANALYSIS_STOPPED);
+	analysis.silent = 0;
+	cr_assert_eq(kill(child, SIGCONT), 0);
+	await_stop(child);
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, NULL, 0), child);
+	host_close(host);
+}

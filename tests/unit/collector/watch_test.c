@@ -175,3 +175,15 @@ Test(watch, what_has_ended_is_reported_once)
 	uv_run(&loop, UV_RUN_NOWAIT);
 	cr_expect_eq(woken, 2);
 }
+
+Test(watch, after_a_pause_of_its_own_waits_begin_anew)
+{
+	begin(false);
+	watch_tick(&watch, now_ns);
+	watch_tick(&watch, now_ns + 2000 * millisecond);
+	cr_expect_eq(analysis->resumes, 0, "a busy machine");
+	watch_tick(&watch, now_ns + 4001 * millisecond);
+	cr_expect_eq(analysis->resumes, 1);
+	watch_tick(&watch, now_ns + 4051 * millisecond);
+	cr_expect_eq(analysis->resumes, 1);
+}

@@ -8,6 +8,8 @@
 
 #include "plugin/guest/own_thread.h"
 
+static _Thread_local volatile char of_each_thread[240 * 1024]; /* of the program's, which glibc puts on every stack */
+
 static struct {
 	int policy;
 	struct sched_param parameters;
@@ -90,4 +92,24 @@ Test(own_thread, has_the_ordinary_class)
 		cr_expect_eq(own.policy, SCHED_OTHER, "of %d", policies[i]);
 		cr_expect_eq(own.parameters.sched_priority, 0);
 	}
+}
+
+static void *use_stack(void *unused)
+{
+	volatile char used[192 * 1024];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(used); i += 1024)
+		used[i] = of_each_thread[i] = 1;
+	sem_post(&own.seen);
+	return NULL;
+}
+
+Test(own_thread, has_a_stack_of_its_own_size_whatever_the_program_keeps_for_each_thread)
+{
+	static const struct own_thread thread = { use_stack, NULL };
+
+	sem_init(&own.seen, 0, 0);
+	cr_assert_eq(own_thread_start(&thread), 0);
+	cr_expect_eq(sem_wait(&own.seen), 0);
 }

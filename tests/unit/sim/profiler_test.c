@@ -182,11 +182,45 @@ static void one_rank_main(struct rank *rank)
 
 static void play_one_rank(const char *release, const char *plugin, bool told)
 {
+	setenv("NCCL_CUMEM_ENABLE", "0", 1);
 	setenv("SIM_NCCL_VERSION", release, 1);
 	setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
 	setenv("RECORDING_MASK", "0x20", 1);
 	one_is_told = told;
 	ranks_run(1, one_rank_main);
+}
+
+/* Collectives are connected at first use, without the proxy: on one host its thread has nothing to do but KernelCh. */
+static void late_thread_main(struct rank *rank)
+{
+	void *buffer = device_alloc(COUNT * sizeof(float));
+	bool channels = getenv("EXPECTED")[0];
+
+	recording_attach();
+	NCCL(make_call(rank, ALL_REDUCE, buffer, COUNT));
+	CU(cuStreamSynchronize(rank->stream));
+	CHECK(!channels || wait_for_text("ProxyCtrl state 18")); /* AppendEnd */
+	const char *control = strstr(recording_read(), "ProxyCtrl"), *call = strstr(recording_read(), "AllReduce");
+	CHECK(channels ? control > call : !control);
+}
+
+static void play_late_thread(const char *mask, const char *expected)
+{
+	setenv("NCCL_PROFILER_PLUGIN", RECORDING_PLUGIN_V6, 1);
+	setenv("SIM_NCCL_VERSION", "2.30.7", 1);
+	setenv("RECORDING_MASK", mask, 1);
+	setenv("EXPECTED", expected, 1);
+	ranks_run(2, late_thread_main);
+}
+
+Test(profiler, with_connections_at_first_use_there_is_no_progress_thread_on_one_host)
+{
+	play_late_thread("0x22", "");
+}
+
+Test(profiler, with_connections_at_first_use_the_first_kernel_channel_makes_the_progress_thread)
+{
+	play_late_thread("0x62", "channels");
 }
 
 Test(profiler, in_2_28_9_a_communicator_of_one_rank_has_no_progress_thread)

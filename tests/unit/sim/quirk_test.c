@@ -90,6 +90,7 @@ static void channels_main(struct rank *rank)
 Test(quirk, a_stopped_kernel_channel_is_stopped_again_when_its_slot_is_used_again)
 {
 	setenv("SIM_NCCL_QUIRKS", "stale-kernelch", 1);
+	setenv("NCCL_CUMEM_ENABLE", "0", 1); /* the progress thread is there, and sleeps, from init on */
 	network_watch("1", EVENT_KERNEL_CH | EVENT_PROXY_CTRL);
 	ranks_run(2, channels_main);
 	cr_expect_eq(watched(0)->channels_stopped_again, 2);
@@ -98,6 +99,7 @@ Test(quirk, a_stopped_kernel_channel_is_stopped_again_when_its_slot_is_used_agai
 Test(quirk, the_end_of_a_kernel_channel_may_come_before_its_start_and_to_another_one)
 {
 	setenv("SIM_NCCL_QUIRKS", "early-kernelch", 1);
+	setenv("NCCL_CUMEM_ENABLE", "0", 1); /* the progress thread is there, and sleeps, from init on */
 	network_watch("1", EVENT_KERNEL_CH | EVENT_PROXY_CTRL);
 	ranks_run(2, channels_main);
 	cr_expect_eq(watched(0)->channels_started, 3);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* In which order the calls of a group are launched, and in how many kernels: with more ranks and calls than the
  * recorded sequences have. The expectations follow from NCCL 2.28.9's source. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -107,6 +109,59 @@ Test(schedule, a_group_of_more_collectives_than_a_kernel_takes_is_several_launch
 {
 	choose("0x801", "");
 	ranks_run(2, collectives_main);
+}
+
+/* The channels of all KernelCh events, in ascending order: in which order they begin is the GPU's. */
+static void expect_channels(const char *wanted)
+{
+	uint64_t until = now_ns() + 20000000000u;
+	int counts[8] = { 0 };
+	char found[64] = "";
+
+	while (count("KernelCh stop") < (int)strlen(wanted) && now_ns() < until)
+		usleep(1000);
+	for (const char *at = recording_read(); (at = strstr(at, "KernelCh start in Coll channel ")); at++)
+		counts[at[strlen("KernelCh start in Coll channel ")] - '0']++;
+	for (int channel = 0; channel < 8; channel++)
+		for (int i = 0; i < counts[channel]; i++)
+			snprintf(found + strlen(found), sizeof(found) - strlen(found), "%d", channel);
+	if (strcmp(found, wanted) == 0)
+		return;
+	fprintf(stderr, "expected channels %s\nbut there were %s\n", wanted, found);
+	_Exit(1);
+}
+
+/* Of three small ones each has a channel of its own; a large one takes what there is, and leaves room on the last. */
+static void channels_main(struct rank *rank)
+{
+	size_t large = 1 << 18;
+	float *buffer = device_alloc(large * sizeof(float));
+
+	recording_attach();
+	recording_drop();
+	NCCL(ncclGroupStart());
+	for (int i = 0; i < 3; i++)
+		NCCL(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclMax, rank->comm, rank->stream));
+	NCCL(ncclGroupEnd());
+	CU(cuStreamSynchronize(rank->stream));
+	if (rank->rank == 0) {
+		expect_channels("012");
+		CHECK(count("ProxyCtrl state 17") == 1); /* all three were appended at once */
+	}
+	recording_drop();
+	NCCL(ncclGroupStart());
+	NCCL(ncclAllReduce(buffer, buffer, large, ncclFloat32, ncclMax, rank->comm, rank->stream));
+	NCCL(ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclMax, rank->comm, rank->stream));
+	NCCL(ncclGroupEnd());
+	CU(cuStreamSynchronize(rank->stream));
+	if (rank->rank == 0)
+		expect_channels("012345677");
+}
+
+Test(schedule, collectives_of_a_launch_follow_each_other_over_the_channels)
+{
+	choose("0x60", "");
+	ranks_run(2, channels_main);
 }
 
 static void p2p_main(struct rank *rank)

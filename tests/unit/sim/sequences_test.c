@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a profiler plugin hears, call by call, against what NCCL 2.28.9's own host code did (nccl-2.28.9-1.sequences).
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +16,13 @@
 #define CHANNELS 32768 /* elements that the stand-in spreads over several channels */
 #define ALL      0xFFF
 
-TestSuite(sequences, .timeout = 100);
+/* As it was recorded: collectives are connected in init, where NCCL makes the progress thread, too. */
+static void connect_in_init(void)
+{
+	setenv("NCCL_CUMEM_ENABLE", "0", 1);
+}
+
+TestSuite(sequences, .timeout = 100, .init = connect_in_init);
 
 static float *first, *second;
 

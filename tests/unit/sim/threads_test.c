@@ -46,11 +46,20 @@ Test(threads, have_names_only_when_asked_to)
 	ranks_run(2, names_main);
 	setenv("NCCL_SET_THREAD_NAME", "1", 1);
 	setenv("EXPECTED_NAMED", "1", 1);
+	setenv("NCCL_CUMEM_ENABLE", "0", 1);
+	ranks_run(2, names_main);
+}
+
+Test(threads, where_connections_are_made_at_first_use_init_makes_no_progress_thread)
+{
+	setenv("NCCL_SET_THREAD_NAME", "1", 1);
+	setenv("EXPECTED_NAMED", "0", 1);
 	ranks_run(2, names_main);
 }
 
 Test(threads, one_rank_alone_has_no_progress_thread)
 {
+	setenv("NCCL_CUMEM_ENABLE", "0", 1);
 	setenv("NCCL_SET_THREAD_NAME", "1", 1);
 	setenv("EXPECTED_NAMED", "0", 1);
 	ranks_run(1, names_main);

@@ -68,7 +68,7 @@ memory at /dev/shm; only variables that the chart sets take the place of those o
 {{- $mounts = append $mounts (dict "name" "rankwatch-memory" "mountPath" "/dev/shm") }}
 {{- $volumes = append $volumes (dict "name" "rankwatch-memory" "emptyDir" (dict "medium" "Memory")) }}
 {{- end }}
-{{- if ne (base (first $container.command)) "rankwatch" }}
+{{- if not (has (base (first $container.command)) (list "rankwatch" "rankwatch.bin")) }}
 {{- $_ := set $container "command" (concat (list "/rankwatch/bin/rankwatch" "run" "--") $container.command) }}
 {{- end }}
 {{- $env := include "rankwatch.env" .root | fromYamlArray }}

@@ -229,6 +229,67 @@ Test(hang, a_rank_that_was_only_noted_is_named_when_it_is_seen_to_be_stopped)
 	end(&run);
 }
 
+/* As when a scheduler stopped the job and the collector, and lets one process after the other go on. */
+Test(hang, what_was_waited_for_before_the_caller_went_on_does_not_count)
+{
+	struct history_job job = eight;
+	job.tail_ms = 9000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_STOPPED, .rank = 5, .first_step = 12 };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double struck_ms = history_struck_ms(run.history);
+	history_play(run.history, run.analysis, struck_ms + 2500);
+	analysis_resume(run.analysis, (uint64_t)((struck_ms + 2500) * 1e6));
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->class_, RW_CAUSE_STOPPED);
+	cr_expect_geq((double)run.findings[0].time_ns / 1e6, struck_ms + 5500);
+	end(&run);
+}
+
+/* As when a scheduler stops a whole job and lets it go on: for whom those waited who were stopped themselves does not count. */
+Test(hang, who_was_stopped_waits_since_it_went_on)
+{
+	struct history_job job = eight;
+	job.tail_ms = 14000;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_STOPPED, .rank = 5, .first_step = 12 };
+	struct run run = { .history = history_new(&job) };
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double struck_ms = history_struck_ms(run.history);
+	static const struct {
+		enum analysis_life life;
+		double at_ms;
+	} lives[] = { { ANALYSIS_STOPPED, 1000 }, { ANALYSIS_ALIVE, 8000 } };
+	for (size_t i = 0; i < sizeof(lives) / sizeof(*lives); i++) {
+		history_play(run.history, run.analysis, struck_ms + lives[i].at_ms);
+		for (analysis_process_id id = 100; id < 108; id++)
+			if (id != 105)
+				analysis_set_life(run.analysis, id, lives[i].life, -1, (uint64_t)((struck_ms + lives[i].at_ms) * 1e6));
+	}
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	const struct history_finding *finding = loudest(&run);
+	cr_assert(finding);
+	cr_expect_eq(finding->class_, RW_CAUSE_STOPPED);
+	cr_expect_geq((double)run.findings[0].time_ns / 1e6, struck_ms + 11000);
+	end(&run);
+}
+
+Test(hang, a_process_is_silent_half_a_second_after_its_last_heartbeat)
+{
+	struct run run = play_until(&eight, false, 0);
+	uint64_t at_ns = UINT64_C(3600000000000);
+
+	cr_expect_not(analysis_is_silent(run.analysis, 102, at_ns), "one without a heartbeat says nothing by that");
+	cr_assert_eq(analysis_set_heartbeat(run.analysis, 102, at_ns), 0);
+	cr_expect_not(analysis_is_silent(run.analysis, 102, at_ns + 500000000));
+	cr_expect(analysis_is_silent(run.analysis, 102, at_ns + 500000001));
+	cr_expect_not(analysis_is_silent(run.analysis, 4711, at_ns + 500000001), "nobody knows it");
+	end(&run);
+}
+
 /* Rank 2 does not come to an operation, and entered the init of another communicator so long after its last one. Is it named? */
 static bool is_named(double init_ms)
 {

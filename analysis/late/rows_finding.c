@@ -390,12 +390,17 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
+static bool is_little(const struct recent *recent)
+{
+	return (double)recent->late_ns < ROWS_LITTLE * (double)recent->all_ns;
+}
+
 static bool is_left_open(const struct analysis *analysis, uint32_t rank, const struct recent *recent, uint64_t now_ns)
 {
 	const struct row_judge_rank *judged = &analysis->rows.judge.ranks[rank];
 
 	return is_told_and_over(analysis, rank, recent) || desync_of_rank(analysis, rank, now_ns) ||
-	       (judged->of_level && may_wait_unseen(&analysis->job, rank));
+	       (is_little(recent) && judged->of_level && may_wait_unseen(&analysis->job, rank));
 }
 
 static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, uint64_t now_ns)

@@ -97,7 +97,7 @@ static void take_verdict(struct rows *rows, uint64_t number, const struct row_en
 	if (!entry->begins)
 		return;
 	rank->since_row = level ? 0 : find_since(rank, number, cost_ms);
-	rank->before_ns = level ? 0 : lasted_before(rank);
+	rank->before_ns = level || !rows->steps ? 0 : lasted_before(rank);
 }
 
 /* A group is called by its first rank, which stays the same however its ranks were found to be alike. firsts:

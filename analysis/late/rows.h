@@ -51,7 +51,7 @@ struct rows_rank {
 	uint64_t number;            /* of the one in progress; 0 none yet */
 	uint64_t late_row;          /* the newest in which it was late */
 	uint64_t since_row;         /* late without a break from this one on, when that was decided */
-	uint64_t before_ns;         /* how long rows lasted before that; 0 not known */
+	uint64_t before_ns;         /* how long rows of steps lasted before that; 0 not known */
 	uint32_t group;             /* analysis/numbers/alike.h, in the row that was judged last */
 	uint64_t told_ns;           /* its finding was made or changed then; 0: it has none */
 };

@@ -250,6 +250,7 @@ Test(rows, without_steps_are_cut_by_time, .init = begin_flat, .fini = end)
 	play(48 * 11);
 	cr_expect_eq(suspects(), 1u << 5);
 	cr_expect_eq(rows_step(&rows, rows.ranks[5].since_row), 0, "no step is known");
+	cr_expect_eq(rows.ranks[5].before_ns, 0, "rows of time never become longer");
 	own_ms[5] -= 9;
 	play(12 * 13);
 	cr_expect_eq(suspects(), 0);

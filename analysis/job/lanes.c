@@ -346,7 +346,7 @@ static uint64_t limit_ns(void)
 
 double lane_least_share(const struct lane *lane, uint32_t member)
 {
-	return lane->members[member].parts.even ? EVENLY_SHARE : LANES_SHARE_MIN;
+	return lane->members[member].parts.even ? LATE_LEVEL_SHARE : LANES_SHARE_MIN;
 }
 
 static void suspect_it(struct lane *lane, uint32_t i, bool even, uint64_t now_ns)

@@ -73,7 +73,7 @@ static inline bool lane_is_late(const struct lane *lane, uint32_t member)
 {
 	return member < lane->watched.suspect_count && lane->watched.suspects[member].decided_ns;
 }
-/* The least share of the time by which it must be late: LANES_SHARE_MIN, or EVENLY_SHARE where it was found to be late
+/* The least share of the time by which it must be late: LANES_SHARE_MIN, or LATE_LEVEL_SHARE where it was found to be late
  * evenly. */
 double lane_least_share(const struct lane *lane, uint32_t member);
 size_t lanes_bytes(const struct lanes *lanes, const struct world *world);

@@ -14,7 +14,7 @@
 #define LATE_UPDATE_NS 10000000000u
 /* Recent lateness must be at least this, because noise of a few cuts that passed the test is over by then. */
 #define LATE_RECENT_MIN 0.03
-/* The same, of a rank that is late evenly, as a part of EVENLY_SHARE. */
+/* The same, of a rank that is late evenly, as a part of LATE_LEVEL_SHARE. */
 #define LATE_RECENT_EVEN 0.8
 /* A rank that is half as late as the latest of its host is late with it. */
 #define LATE_NEAR 0.5

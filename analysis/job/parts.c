@@ -10,10 +10,15 @@
 
 static const float forgets = 1 / 32.0f;
 
+/* By which share of the time a member was late in each of the newest parts; negative: early. */
+struct minute {
+	double shares[LATE_LEVEL_PARTS];
+};
+
 /* One member beside all others. */
 struct weighing {
 	const struct world *world;
-	struct evenly member;
+	struct minute member;
 	uint32_t host, together; /* together: so many parts are taken as one */
 	bool *seen;            /* by host */
 	uint32_t others, near; /* others, and those of them that it is not far from */
@@ -34,7 +39,7 @@ static void end_part(struct parts *parts, uint32_t cuts)
 {
 	bool known = (uint32_t)parts->known * 3 >= cuts * PARTS_KNOWN;
 
-	float share = known ? (float)evenly_smaller(parts->own, parts->inside) / parts->known / (float)PARTS_UNIT : 0;
+	float share = known ? (float)late_level_either_way(parts->own, parts->inside) / parts->known / (float)PARTS_UNIT : 0;
 
 	memmove(&parts->shares[1], &parts->shares[0], (PARTS_KEPT - 1) * sizeof(parts->shares[0]));
 	parts->shares[0] = (int16_t)fmaxf(fminf(share, INT16_MAX), INT16_MIN);
@@ -65,9 +70,9 @@ double parts_share(const struct parts *parts)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; parts->count >= EVENLY_PARTS && i < EVENLY_PARTS; i++)
+	for (uint32_t i = 0; parts->count >= LATE_LEVEL_PARTS && i < LATE_LEVEL_PARTS; i++)
 		sum += parts->shares[i] * PARTS_UNIT;
-	return fmax(sum / EVENLY_PARTS, 0);
+	return fmax(sum / LATE_LEVEL_PARTS, 0);
 }
 
 bool parts_are_known(const struct parts *parts, uint32_t count)
@@ -86,26 +91,44 @@ double parts_mean(const struct parts *parts, uint32_t count)
 
 static bool is_known(const struct lane *lane, uint32_t member, uint32_t together)
 {
-	return member < lane->room && lane->members[member].parts.count >= together * EVENLY_PARTS;
+	return member < lane->room && lane->members[member].parts.count >= together * LATE_LEVEL_PARTS;
 }
 
-static struct evenly evenly_of(const struct lane *lane, uint32_t member, uint32_t together)
+static struct minute minute_of(const struct lane *lane, uint32_t member, uint32_t together)
 {
 	const int16_t *shares = lane->members[member].parts.shares;
-	struct evenly evenly = { 0 };
+	struct minute minute = { 0 };
 
-	for (uint32_t i = 0; i < together * EVENLY_PARTS; i++)
-		evenly.shares[i / together] += shares[i] * PARTS_UNIT / together;
-	return evenly;
+	for (uint32_t i = 0; i < together * LATE_LEVEL_PARTS; i++)
+		minute.shares[i / together] += shares[i] * PARTS_UNIT / together;
+	return minute;
+}
+
+static double least_of(const struct minute *minute)
+{
+	double least = minute->shares[0];
+
+	for (int i = 1; i < LATE_LEVEL_PARTS; i++)
+		least = fmin(least, minute->shares[i]);
+	return least;
+}
+
+/* In each part so many times as late as the other one was late or early in any. */
+static bool is_far_from(const struct minute *member, const struct minute *other)
+{
+	for (int i = 0; i < LATE_LEVEL_PARTS; i++)
+		if (fabs(other->shares[i]) * LATE_LEVEL_BEYOND > least_of(member))
+			return false;
+	return true;
 }
 
 static void weigh(struct weighing *weighing, const struct world_comm *comm, uint32_t other)
 {
 	uint32_t host = weighing->world->ranks[comm->members[other].rank].host;
-	struct evenly evenly = evenly_of(comm->lane, other, weighing->together);
-	bool near = !evenly_is_far_from(&weighing->member, &evenly);
+	struct minute other_minute = minute_of(comm->lane, other, weighing->together);
+	bool near = !is_far_from(&weighing->member, &other_minute);
 
-	if (host == weighing->host && near && evenly_least(&evenly) * 2 >= evenly_least(&weighing->member)) {
+	if (host == weighing->host && near && least_of(&other_minute) * 2 >= least_of(&weighing->member)) {
 		weighing->with++;
 		return;
 	}
@@ -187,11 +210,11 @@ static bool show_late(const struct lanes *lanes, const struct world *world, cons
 	if (!is_known(lane, member, together))
 		return false;
 	struct weighing weighing = {
-		.world = world, .member = evenly_of(lane, member, together), .host = world->ranks[comm->members[member].rank].host,
+		.world = world, .member = minute_of(lane, member, together), .host = world->ranks[comm->members[member].rank].host,
 		.together = together,
 		.most = (comm->member_count > PARTS_ENOUGH ? comm->member_count : world->rank_count) / PARTS_AS_LATE,
 	};
-	if (!evenly_is_late(&weighing.member) || !has_members(lane, together))
+	if (least_of(&weighing.member) < LATE_LEVEL_SHARE || !has_members(lane, together))
 		return false;
 	weighing.seen = calloc(world->host_count + 1, sizeof(*weighing.seen));
 	if (!weighing.seen)

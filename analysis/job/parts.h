@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What analysis/numbers/evenly.h needs of each member of a lane: by what share of the time it was late in each part of the last minutes, and how
- * irregularly it saw operations end.
+ * Is a member of a lane late by little, but for a minute by as much, and by far more than the others? By what share of
+ * the time it was late in each part of the last minutes, and how irregularly it saw operations end. Shares and factors
+ * are those of analysis/numbers/late_level.h.
  *
  * A part is PARTS_CUTS cuts or more, and PARTS_S or more. Hosts see by polling when operations begin and end, so that sums over many short
  * operations need longer parts: two and four parts are taken as one, too. In each cut two differences are taken: how much longer than the members' median a
@@ -14,13 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/numbers/evenly.h"
 #include "analysis/job/world.h"
+#include "analysis/numbers/late_level.h"
 
 enum {
 	PARTS_CUTS = 6,
 	PARTS_TOGETHER = 4,  /* parts that are taken as one, at most */
-	PARTS_KEPT = PARTS_TOGETHER * EVENLY_PARTS,
+	PARTS_KEPT = PARTS_TOGETHER * LATE_LEVEL_PARTS,
 	PARTS_KNOWN = 2,     /* thirds of the cuts of a part in which a member must have been compared */
 	PARTS_MEMBERS = 3,   /* members, or hosts: of two it is not known which one differs */
 	PARTS_OTHERS = 5,    /* others that must be known; hosts, where the whole host is late */
@@ -62,7 +63,7 @@ void parts_forget(struct parts *parts);
  * average; negative: early. */
 bool parts_are_known(const struct parts *parts, uint32_t count);
 double parts_mean(const struct parts *parts, uint32_t count);
-/* By what share of the time it was late in the last EVENLY_PARTS parts; 0 where these are not known. */
+/* By what share of the time it was late in the last LATE_LEVEL_PARTS parts; 0 where these are not known. */
 double parts_share(const struct parts *parts);
 /* Whether the member is late evenly, by the last parts of all lanes. */
 bool parts_show_late(const struct lanes *lanes, const struct world *world, const struct world_comm *comm, uint32_t member);

@@ -33,14 +33,6 @@ static struct spent add_up(const struct late_past *past, uint64_t newest, uint32
 	return spent;
 }
 
-/* Late where it works longer and is inside operations less, early where it works less and is inside longer. */
-static double either_way(const struct spent *spent)
-{
-	if (spent->longer_ms > 0 && spent->less_ms > 0)
-		return fmin(spent->longer_ms, spent->less_ms);
-	return spent->longer_ms < 0 && spent->less_ms < 0 ? fmax(spent->longer_ms, spent->less_ms) : 0;
-}
-
 /* A part is added up in pieces: for what a rank works longer at the end of a row the others may wait in the next one.
  * False: half of its rows are not known. */
 static bool open_part(const struct late_past *past, uint64_t newest, uint32_t rows, double *late_ms, double *either_ms)
@@ -52,9 +44,9 @@ static bool open_part(const struct late_past *past, uint64_t newest, uint32_t ro
 	for (uint32_t first = 0; first < rows; first += piece) {
 		uint32_t left = rows - first;
 		struct spent spent = add_up(past, newest - first, left < piece ? left : piece);
-		*late_ms += fmax(either_way(&spent), 0) / all.rows;
+		*late_ms += fmax(late_level_either_way(spent.longer_ms, spent.less_ms), 0) / all.rows;
 	}
-	*either_ms = either_way(&all) / all.rows;
+	*either_ms = late_level_either_way(all.longer_ms, all.less_ms) / all.rows;
 	return all.rows * 2 > rows;
 }
 
@@ -97,7 +89,7 @@ static bool wanders(const struct late_series *series, uint32_t index, uint32_t r
 
 	for (uint32_t first = 0; first + piece <= LATE_LEVEL_PARTS * rows; first += piece) {
 		struct spent spent = add_up(past, series->row - first, piece);
-		double late_ms = either_way(&spent) / spent.rows;
+		double late_ms = late_level_either_way(spent.longer_ms, spent.less_ms) / spent.rows;
 		if (!spent.rows)
 			continue;
 		squares += (late_ms - mean_ms) * (late_ms - mean_ms);
@@ -205,5 +197,6 @@ bool late_level_lasts(const struct late_series *series, uint32_t index, double r
 {
 	struct spent spent = add_up(&series->pasts[index], series->row, LATE_LEVEL_ROWS);
 
-	return !spent.rows || either_way(&spent) / spent.rows * 2 >= LATE_LEVEL_SHARE * row_ms;
+	return !spent.rows ||
+	       late_level_either_way(spent.longer_ms, spent.less_ms) / spent.rows * 2 >= LATE_LEVEL_SHARE * row_ms;
 }

@@ -7,6 +7,7 @@
 #ifndef ANALYSIS_NUMBERS_LATE_LEVEL_H
 #define ANALYSIS_NUMBERS_LATE_LEVEL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,14 @@ enum {
 #define LATE_LEVEL_SHARE 0.0125 /* of the time a rank must be late by in each part */
 #define LATE_LEVEL_PART  1.75   /* times as late in each part as any other in any, where the average counts */
 
+/* What of working longer and being inside operations less counts: late where it does both, early where it does neither,
+ * and else 0. */
+static inline double late_level_either_way(double longer, double less)
+{
+	if (longer > 0 && less > 0)
+		return fmin(longer, less);
+	return longer < 0 && less < 0 ? fmax(longer, less) : 0;
+}
 /* Is it so, once all ranks are put into the newest row? row_ms: how long rows usually last. */
 bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms);
 /* Is one that was found so as late in the newest part? */

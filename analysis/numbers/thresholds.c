@@ -10,7 +10,6 @@
 #include "analysis/late/excursions.h"
 #include "analysis/hang/init_finding.h"
 #include "analysis/explain/cause.h"
-#include "analysis/numbers/evenly.h"
 #include "analysis/numbers/chance.h"
 #include "analysis/host/children.h"
 #include "analysis/hang/desync.h"

@@ -150,3 +150,14 @@ Test(late_level, noise_that_lasts_makes_parts_longer)
 	cr_expect_gt(found, LATE_SERIES_FIRST + LATE_LEVEL_PARTS * LATE_LEVEL_ROWS, "%d", found);
 	late_series_free(&series);
 }
+
+Test(late_level, the_smaller_of_working_longer_and_being_inside_less_counts_either_way)
+{
+	static const struct {
+		double longer, less, counts;
+	} all[] = { { 3, 2, 2 },  { 2, 3, 2 }, { -3, -2, -2 }, { -2, -3, -2 }, { 3, -2, 0 },
+		    { -3, 2, 0 }, { 0, 2, 0 }, { 2, 0, 0 },    { 0, -2, 0 },   { -2, 0, 0 } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		cr_expect_float_eq(late_level_either_way(all[i].longer, all[i].less), all[i].counts, 1e-12, "%zu", i);
+}

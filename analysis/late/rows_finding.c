@@ -8,6 +8,7 @@
 #include "analysis/late/excursion.h"
 #include "analysis/explain/gpu_evidence.h"
 #include "analysis/report/host_cause.h"
+#include "analysis/measure/lateness.h"
 #include "analysis/model.h"
 #include "analysis/numbers/late_level.h"
 #include "analysis/report/text.h"
@@ -16,7 +17,8 @@ static const uint32_t host_subject = 1u << 31;
 
 /* Sums over the latest rows in which the rank was late. */
 struct recent {
-	uint32_t count;
+	uint32_t count; /* of windows */
+	uint32_t rows, operations;
 	uint64_t all_ns;    /* how long they lasted */
 	uint64_t beyond_ns; /* late by more than any other */
 	uint64_t before_ns; /* how long a row lasted before; 0 not known */
@@ -30,6 +32,8 @@ static void add_row(struct recent *recent, const struct row *row)
 {
 	if (recent->count < ROWS_TOLD)
 		recent->windows[recent->count++] = (struct cause_window){ row->from_ns, row->until_ns };
+	recent->rows++;
+	recent->operations += row->operations;
 	recent->all_ns += row->until_ns - row->from_ns;
 	recent->signed_ns += (int64_t)(row->late_ms * 1e6);
 	recent->late_ns = recent->signed_ns > 0 ? (uint64_t)recent->signed_ns : 0;
@@ -67,6 +71,19 @@ static uint64_t beyond_others(const struct rows *rows, uint32_t index, uint64_t 
 	return (double)late_ns > next_ms * 1e6 ? late_ns - (uint64_t)(next_ms * 1e6) : 0;
 }
 
+static bool is_shown_by_operations(const struct recent *recent)
+{
+	return recent->single_ns * 2 >= recent->late_ns;
+}
+
+/* Each operation is read to LATENESS_NOISE_NS: many of them in a row add up to as much as it is late by. */
+static bool are_rows_noisy(const struct recent *recent)
+{
+	double noise_ns = LATENESS_NOISE_NS * sqrt((double)recent->operations / recent->rows);
+
+	return (double)recent->late_ns / recent->rows < ROWS_READ * noise_ns;
+}
+
 /* Of the rows since it is late, which may be fewer than it takes to be sure of a cause. */
 static void look_back(const struct rows *rows, uint32_t index, struct recent *recent)
 {
@@ -80,15 +97,10 @@ static void look_back(const struct rows *rows, uint32_t index, struct recent *re
 		if (row->number == rank->late_row - back && !isnan(row->late_ms) && is_late_row(rows, index, row))
 			add_row(recent, row);
 	}
-	if (level)
+	if (level && !is_shown_by_operations(recent) && are_rows_noisy(recent))
 		recent->beyond_ns = beyond_others(rows, index, recent->late_ns);
-	uint64_t usual_ns = recent->count * recent->before_ns;
+	uint64_t usual_ns = recent->rows * recent->before_ns;
 	recent->grown_ns = recent->all_ns > usual_ns ? recent->all_ns - usual_ns : 0;
-}
-
-static bool is_shown_by_operations(const struct recent *recent)
-{
-	return recent->single_ns * 2 >= recent->late_ns;
 }
 
 /* Where they show nearly all of it, their tests know more of it, if they know steps. In a pipeline a half suffices:
@@ -354,7 +366,7 @@ static bool is_told_and_over(const struct analysis *analysis, uint32_t rank, con
 	const struct row *since = &late->rows[late->since_row % ROWS_KEPT];
 	uint64_t newest_ns = rows_late_ns(rows, rank, ROW_JUDGE_CLEAN);
 	return since->number == late->since_row && suspect->told_ns > since->from_ns &&
-	       newest_ns * recent->count * 2 < recent->late_ns;
+	       newest_ns * recent->rows * 2 < recent->late_ns;
 }
 
 /* Where the others wait for another rank nearly as long, what this one works longer costs next to nothing, and with no
@@ -370,9 +382,7 @@ static bool is_worth_telling(const struct record *record)
 /* Less than what a lateness must cost to be reported. */
 static bool costs_too_little(const struct rows *rows, uint32_t rank, const struct record *record)
 {
-	double least = rows->judge.ranks[rank].of_level ? LATE_LEVEL_SHARE : LATE_SERIES_SHARE;
-
-	return record->finding.late.lost_share < least;
+	return !rows->judge.ranks[rank].of_level && record->finding.late.lost_share < LATE_SERIES_SHARE;
 }
 
 /* Is it in a communicator of which not all ranks are seen? What it waited for there made it late elsewhere by as

@@ -189,13 +189,6 @@ static void begin_row(struct rows *rows, uint32_t rank, uint64_t number, uint64_
 		move_on(rows);
 }
 
-void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t at_ns)
-{
-	rows->numbered |= step;
-	if (rows->job && rows->steps && step && has_rank(rows, rank))
-		begin_row(rows, rank, step / rows->steps + 1, at_ns);
-}
-
 /* NULL: no row is in progress. */
 static struct row *row_of(struct rows *rows, uint32_t rank)
 {
@@ -315,6 +308,18 @@ void rows_fit(struct rows *rows, uint64_t step_ns)
 		return;
 	forget(rows);
 	rows->steps = steps;
+}
+
+void rows_begin_step(struct rows *rows, uint32_t rank, uint64_t step, uint64_t at_ns)
+{
+	if (!rows->job || !step || !has_rank(rows, rank))
+		return;
+	if (!rows->numbered) {
+		rows->numbered = true;
+		rows_fit(rows, rows->step_ns); /* at once: each row counts before the first fault */
+	}
+	if (rows->steps)
+		begin_row(rows, rank, step / rows->steps + 1, at_ns);
 }
 
 void rows_free(struct rows *rows)

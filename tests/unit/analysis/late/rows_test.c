@@ -270,8 +270,8 @@ Test(rows, of_time_are_as_long_as_what_repeats, .init = begin_flat, .fini = end)
 	rows_fit(&rows, 2600 * MS);
 	cr_expect_eq(rows_last_ns(&rows), 2600 * MS);
 	rows_begin_step(&rows, 0, 1, 1);
-	rows_fit(&rows, 2600 * MS);
-	cr_expect_eq(rows.steps, 1, "once steps are known, a row is one");
+	cr_expect_eq(rows.steps, 1, "once steps have numbers, a row is one, at once");
+	cr_expect_eq(rows.ranks[0].number, 2);
 }
 
 /* Times of a damaged box. */

@@ -8,7 +8,7 @@ import sys
 
 import stage
 
-RANKS, LATE, LATE_MS, STEPS = 4, 2, 30, 400
+RANKS, LATE, LATE_MS, STEPS = 4, 2, 30, 540
 
 # NCCL, kernel events, calls outside of the graph too, are the replays timed, what may be found?
 NAMED, NOTHING = [("straggler", (LATE,))], []

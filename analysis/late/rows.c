@@ -248,6 +248,15 @@ void rows_note_launch(struct rows *rows, uint32_t rank, uint64_t from_ns, uint64
 		row->device_ns += until_ns - from_ns;
 }
 
+/* Of a damaged box the times may be any. */
+static int64_t shift_of(uint64_t done_ns, uint64_t mean_ns)
+{
+	uint64_t away_ns = done_ns > mean_ns ? done_ns - mean_ns : mean_ns - done_ns;
+	int64_t shift_ns = away_ns < ROWS_SHIFT_NS ? (int64_t)away_ns : ROWS_SHIFT_NS;
+
+	return done_ns > mean_ns ? shift_ns : -shift_ns;
+}
+
 void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, uint64_t mean_ns)
 {
 	struct row *row = row_of(rows, rank);
@@ -255,7 +264,7 @@ void rows_note_operation(struct rows *rows, uint32_t rank, const struct operatio
 	if (!row)
 		return;
 	row->operations++;
-	row->shift_ns += mean_ns ? (int64_t)(operation->done_ns - mean_ns) : 0;
+	row->shift_ns += mean_ns ? shift_of(operation->done_ns, mean_ns) : 0;
 	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
 		row->single_ns += (uint64_t)operation->late_us * 1000;
 }

@@ -28,6 +28,7 @@ enum {
 };
 #define ROWS_SHOWN_WHOLE 0.875        /* of a lateness that single operations show is nearly all */
 #define ROWS_LITTLE      0.04         /* of the time, at least, is no consequence of waits that nobody sees */
+#define ROWS_SHIFT_NS    1000000000   /* is what one operation counts, at most, of when a rank saw it end */
 #define ROWS_UPDATE_NS   10000000000u /* after this time a finding is updated */
 #define ROWS_LEAST_NS    100000000u   /* a row of steps lasts, at least */
 #define ROWS_TIME_NS     500000000u   /* a row lasts, at least, while steps have no numbers */

@@ -15,6 +15,8 @@
 
 static const uint32_t host_subject = 1u << 31;
 
+#define LONGEST_MS 1e12 /* of a damaged box times may be any */
+
 /* Sums over the latest rows in which the rank was late. */
 struct recent {
 	uint32_t count; /* of windows */
@@ -24,7 +26,8 @@ struct recent {
 	uint64_t before_ns; /* how long a row lasted before; 0 not known */
 	uint64_t grown_ns;  /* by how much longer than that they lasted, in all */
 	uint64_t late_ns, host_ns, device_ns, unlaunched_ns, single_ns;
-	int64_t signed_ns, shift_ns; /* signed_ns: late_ns is this, but not less than 0 */
+	int64_t shift_ns;
+	double late_ms; /* signed: late_ns is this, but not less than 0 */
 	struct cause_window windows[ROWS_TOLD];
 };
 
@@ -35,8 +38,8 @@ static void add_row(struct recent *recent, const struct row *row)
 	recent->rows++;
 	recent->operations += row->operations;
 	recent->all_ns += row->until_ns - row->from_ns;
-	recent->signed_ns += (int64_t)(row->late_ms * 1e6);
-	recent->late_ns = recent->signed_ns > 0 ? (uint64_t)recent->signed_ns : 0;
+	recent->late_ms += row->late_ms;
+	recent->late_ns = (uint64_t)(fmin(fmax(recent->late_ms, 0), LONGEST_MS) * 1e6);
 	recent->beyond_ns += (uint64_t)(row->beyond_ms * 1e6);
 	recent->host_ns += row->host_ns;
 	recent->shift_ns += row->shift_ns;

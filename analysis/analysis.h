@@ -311,10 +311,10 @@ typedef void analysis_flight_visit(void *argument, const struct analysis_flight 
 /* Why no finding names a rank for which others waited. */
 enum analysis_unnamed {
 	ANALYSIS_NAMED,            /* a finding does, or did */
-	ANALYSIS_UNNAMED_STEPS,    /* no steps were seen that can be compared */
+	ANALYSIS_UNNAMED_STEPS,    /* no steps were seen that can be compared, and rows of time do not show it */
 	ANALYSIS_UNNAMED_SHORT,    /* fewer than the tests take at least */
 	ANALYSIS_UNNAMED_EARLY,    /* so few that not every lateness is judged */
-	ANALYSIS_UNNAMED_SPREAD,   /* a little in each operation: the sums do not show it yet, or no longer */
+	ANALYSIS_UNNAMED_SPREAD,   /* a little in each operation: its rows do not show it yet, or no longer */
 	ANALYSIS_UNNAMED_LITTLE,   /* in no step as late as the tests take at least */
 	ANALYSIS_UNNAMED_FEW,      /* in too few steps */
 	ANALYSIS_UNNAMED_UNSURE,   /* it is suspected, and what it costs is not confirmed */

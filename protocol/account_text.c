@@ -38,7 +38,8 @@ static json_t *why_unnamed(const struct analysis_loss *loss)
 	case ANALYSIS_NAMED:
 		break;
 	case ANALYSIS_UNNAMED_STEPS:
-		return json_string("which operations make a step is not known, and lateness is judged step by step");
+		return json_string("which operations make a step is not known, and what its time adds up to has not been clearly "
+				   "more than others' for long enough");
 	case ANALYSIS_UNNAMED_SHORT:
 		return json_sprintf("%lu step%s seen; ranks are judged for being late from the %dth on", compared,
 				    compared == 1 ? " was" : "s were", EXCURSION_STEPS_MIN);

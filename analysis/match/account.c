@@ -20,8 +20,7 @@ struct meeting {
 	const struct instance *instance;
 	bool waits;           /* nobody could leave before the last had come */
 	bool whole;           /* all members were seen there */
-	uint32_t last;        /* member that came last; JOB_NONE none is known … */
-	uint64_t next_ns;     /* … and when the one before it came; 0 none is known */
+	uint32_t last;        /* member that came last; JOB_NONE none is known */
 	uint32_t root;        /* rank that the others waited for; JOB_NONE not known */
 	uint64_t transfer_ns; /* from the last one's arrival to its end */
 	uint64_t step;        /* as it may be told; 0 none */
@@ -87,12 +86,8 @@ static struct meeting look_at(struct account *account, const struct instance *in
 		timed++;
 		ends_ns += operation->done_ns / instance->communicator->member_count;
 		first_ns = operation->arrival_ns < first_ns ? operation->arrival_ns : first_ns;
-		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns) {
-			if (operation->arrival_ns > meeting.next_ns)
-				meeting.next_ns = operation->arrival_ns;
+		if (meeting.last != JOB_NONE && operation->arrival_ns <= last_ns)
 			continue;
-		}
-		meeting.next_ns = last_ns;
 		last_ns = operation->arrival_ns;
 		meeting.last = i;
 	}

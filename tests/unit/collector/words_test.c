@@ -282,7 +282,7 @@ Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
 		enum analysis_unnamed unnamed;
 		const char *said;
 	} cases[] = {
-		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and lateness is judged step by step" },
+		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and what its time adds up to has not been clearly more than others' for long enough" },
 		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen; ranks are judged for being late from the 8th on" },
 		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen: until the 24th, only steady lateness, a sudden one of a fifth of the step, or one whose "
 					  "cause is seen can be told from chance" },

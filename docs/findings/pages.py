@@ -56,7 +56,7 @@ def faults(kind, text):
         found.append("what to do first is no list with numbers")
     if not re.search(r"^- ", body["What it cannot see"], flags=re.M):
         found.append("what it cannot see is no list")
-    if body["Thresholds"].strip() != f"`rankwatch help {kind}` prints them; all are in `analysis/numbers/thresholds.c`.":
+    if body["Thresholds"].strip() != f"`rankwatch help {kind}` prints them.":
         found.append("the section Thresholds does not say where they are")
     return found
 

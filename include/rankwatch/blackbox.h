@@ -3,6 +3,23 @@
  * The black box: one file per process. The plugin and the GPU write it in place; every other program only reads it.
  * docs/black-box.md says how it is read. All integers are little endian. Times are CLOCK_MONOTONIC nanoseconds
  * unless the field's name says otherwise; 0 means "not yet". This header only defines the layout; it has no code.
+ *
+ * What relies on an order, for processors that keep the order of neither stores nor loads (Arm). The writer | the reader:
+ *
+ * - slot of an operation, of a host sample: ticket 0, release fence, bytes, ticket (release) | ticket, acquire fence,
+ *   copy, acquire fence, the same ticket
+ * - a field of a slot: field, `known` (release) | `known`, acquire fence, field
+ * - the same slot's next owner: `owner` 0 (release) | who claims it next: `owner` (acquire)
+ * - entry of a communicator: created_ns 0, release fence, fields, created_ns (release) | as a slot, by created_ns
+ * - comms_used, anchors_written: what they count, then the counter (release) | header, acquire fence, header again: the
+ *   counters of the first copy, all else of the second
+ * - init: since_ns 0, release fence, fields, since_ns (release) | two copies that are the same, or what was read before
+ * - signal_since_ns: the time, then signal_waits (release) | signal_waits, acquire fence, the time
+ * - network waits: first_ns 0, release fence, sums 0, key 0 (release) | key and first_ns, acquire fence, copy, acquire
+ *   fence, the same key and first_ns
+ * - GPU page, scan results: the GPU stores gpu_started before gpu_done in a stream, and a result before its sequence
+ *   (st.release.sys) | gpu_done (acquire) before gpu_started; the sequence (acquire)
+ * - end of a communicator: ended, full fence, the clock, ended_ns | the plugin's thread: the clock, ended
  */
 #ifndef RANKWATCH_BLACKBOX_H
 #define RANKWATCH_BLACKBOX_H

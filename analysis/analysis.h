@@ -19,6 +19,8 @@
 #include <rankwatch/blackbox.h>
 #include <rankwatch/finding.h>
 
+#include "analysis/known/absentee.h"
+
 struct analysis;
 
 /* The caller's number for one process (one black box), never reused within an analysis. */
@@ -277,14 +279,6 @@ struct analysis_absentee {
 	uint32_t tid;            /* its main thread, in the process's own pid namespace; 0: not known */
 	enum analysis_absence absence;
 };
-
-/* The process id of an absentee, of which there is no box that could be added. analysis_add_wait() and
- * analysis_add_python() accept it while others wait for the rank, and analysis_suspects() returns it. */
-#define ANALYSIS_ABSENT_PROCESS 0xC0000000u
-static inline analysis_process_id analysis_absent_process(int32_t world_rank)
-{
-	return ANALYSIS_ABSENT_PROCESS | (analysis_process_id)world_rank;
-}
 
 /* Called for each opened, updated and closed finding. The analysis owns the finding, which is valid during the call
  * only. */

@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "blackbox/run_mark.h"
+#include "blackbox/write_all.h"
 
 #define FIRST_LINE "rankwatch evidence 1 "
 
@@ -205,20 +206,6 @@ static int check_place(int directory)
 	if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
 		return -EPERM;
 	return run_mark_holds_box(directory) ? 0 : -ENOENT;
-}
-
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t count = write(fd, bytes + done, size - done);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return count ? -errno : -ENOSPC;
-		done += (size_t)count;
-	}
-	return 0;
 }
 
 static void unfinished_name(const char *name, char unfinished[EVIDENCE_NAME + 8])

@@ -12,7 +12,7 @@
 #include <rankwatch/blackbox.h>
 
 #include "blackbox/header.h"
-#include "blackbox/saved.h"
+#include "blackbox/unpack.h"
 
 enum {
 	INPUT = 16384,

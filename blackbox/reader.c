@@ -10,7 +10,7 @@
 
 #include "blackbox/header.h"
 #include "blackbox/packed.h"
-#include "blackbox/saved.h"
+#include "blackbox/unpack.h"
 
 enum { CHUNK_BYTES = 32768 /* slots are looked at three times: while they are in the cache */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A saved box is a black box kept outside of its memory file system: the same bytes, truncated after the last used slot and
- * compressed with gzip (`zcat` restores the box, without the zeros at its end). box_reader_open() reads both forms.
+ * compressed with gzip (`zcat` restores the box, without the zeros at its end). box_reader_open() reads both forms (blackbox/unpack.h).
  */
 #ifndef BLACKBOX_SAVED_H
 #define BLACKBOX_SAVED_H
@@ -31,18 +31,5 @@ bool box_is_name(const char *name);
  * the copy as it was at one moment, or not at all. `reader` is refreshed. It blocks on the disk. Returns 0, or -errno
  * and a sentence in why[160]. */
 int box_save(struct box_reader *reader, int dirfd, const char *name, char *why);
-
-/* For box_reader_open(). box_saved_is(): whether the file is gzip. box_saved_unpack(): the content of a gzip file that
- * is no packed box (blackbox/packed.h), as an anonymous file of the size that the header says. *bytes is that size,
- * which the caller gives to box_saved_forget() when it closes the file: all such files together have at most
- * BOX_SAVED_MOST bytes. fd stays the caller's. Returns the descriptor, or -errno and a sentence, which begins with
- * `name`, in why[160]. */
-#define BOX_SAVED_MOST (UINT64_C(512) << 20)
-bool box_saved_is(int fd);
-int box_saved_unpack(int fd, uint64_t *bytes, const char *name, char *why);
-void box_saved_forget(uint64_t bytes);
-/* Takes the header from the first unpacked bytes. False: they are of no box, or of one that is larger than any can
- * be. */
-bool box_saved_header(struct rw_box_header *header, const void *bytes, size_t size);
 
 #endif

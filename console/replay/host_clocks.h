@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "console/replay/replay.h"
+#include "console/replay/replayed.h"
 
 /* A host's clocks, by its boot: its boxes share them, whatever their own anchors say. The offset is that of the clock
  * which its times are on. */

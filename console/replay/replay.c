@@ -273,20 +273,6 @@ const struct replay_process *replay_find(const struct replay *replay, int32_t ra
 	return NULL;
 }
 
-const struct rw_box_header *replay_header(const struct replay_process *process)
-{
-	return &feed_reader(process->feed)->header;
-}
-
-const struct replay_machine *replay_machine_of(const struct replay *replay, const struct replay_process *process)
-{
-	size_t index = (size_t)(process - replay->processes), machine = 0;
-
-	while (machine + 1 < replay->machine_count && index >= replay->machines[machine + 1].first)
-		machine++;
-	return &replay->machines[machine];
-}
-
 static int by_rank(const void *a, const void *b)
 {
 	const int32_t *left = a, *right = b;

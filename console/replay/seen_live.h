@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "console/replay/replay.h"
+#include "console/replay/replayed.h"
 #include "finding/kept_findings.h"
 
 /* A process that left a black box; times are of CLOCK_REALTIME. */

@@ -8,6 +8,7 @@
 #include "plugin/guest/clock.h"
 #include "plugin/operations/replay.h"
 #include "plugin/operations/share.h"
+#include "plugin/operations/thread.h"
 #include "plugin/scanning/scanning.h"
 
 enum { FIRST_ABI_WITH_CALLS = 5 };
@@ -28,7 +29,7 @@ struct calls {
 static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 
 __thread struct call *call_in_progress __attribute__((tls_model("initial-exec")));
-static __thread struct calls this_thread __attribute__((tls_model("initial-exec")));
+static __thread struct calls these_calls __attribute__((tls_model("initial-exec")));
 
 static bool has_slot(const struct communicator *communicator)
 {
@@ -56,12 +57,12 @@ static bool is_captured(struct recording *recording, uint64_t stream)
 
 static void open_group(struct recording *recording)
 {
-	if (this_thread.group.number)
+	if (these_calls.group.number)
 		return;
-	if (!this_thread.tid)
-		this_thread.tid = (uint32_t)syscall(SYS_gettid);
-	this_thread.group = (struct operation_group){ .number = recording_new_group(recording, this_thread.tid) };
-	this_thread.shares = (struct shares){ .group = this_thread.group.number };
+	if (!these_calls.tid)
+		these_calls.tid = (uint32_t)syscall(SYS_gettid);
+	these_calls.group = (struct operation_group){ .number = recording_new_group(recording, these_calls.tid) };
+	these_calls.shares = (struct shares){ .group = these_calls.group.number };
 }
 
 static void enter_slot(struct recording *recording, struct call *call)
@@ -72,12 +73,12 @@ static void enter_slot(struct recording *recording, struct call *call)
 
 	operation_count_call(communicator);
 	open_group(recording);
-	share_join(&this_thread.shares, communicator, call->what.stream);
+	share_join(&these_calls.shares, communicator, call->what.stream);
 	call->ticket =
-	    operation_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid, pending);
+	    operation_call(recording, communicator, &call->what, &these_calls.group, these_calls.tid, pending);
 	operation_expect_next(recording, communicator, call->ticket);
 	if (communicator->samples)
-		operation_sample(recording, communicator, &call->what, call->ticket, this_thread.group.number);
+		operation_sample(recording, communicator, &call->what, call->ticket, these_calls.group.number);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
 	scanning_call(recording, communicator, call->ticket, call_in_group());
 }
@@ -88,9 +89,9 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 
 	operation_count_call(communicator);
 	open_group(recording);
-	share_join(&this_thread.shares, communicator, call->what.stream);
+	share_join(&these_calls.shares, communicator, call->what.stream);
 	share_is_not_followed(communicator);
-	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &this_thread.group, this_thread.tid);
+	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &these_calls.group, these_calls.tid);
 	if (communicator->samples)
 		operation_sample_unannounced(recording, communicator, &call->what, call->ticket);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
@@ -113,9 +114,9 @@ static uint64_t scan_inputs(uint64_t since)
 static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
 	since = scan_inputs(since);
-	if (this_thread.group.number)
-		recording_group_end(recording, this_thread.group.number);
-	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
+	if (these_calls.group.number)
+		recording_group_end(recording, these_calls.group.number);
+	shares_begin_launches(recording, &these_calls.shares, these_calls.tid);
 	return since;
 }
 
@@ -133,10 +134,10 @@ static void complete(struct recording *recording, uint64_t ticket)
 
 static void complete_group(struct recording *recording)
 {
-	uint64_t ticket = this_thread.group.newest;
+	uint64_t ticket = these_calls.group.newest;
 
 	while (box_slot(&recording->box, ticket)) {
-		uint64_t previous = operation_before(recording, &this_thread.group, ticket);
+		uint64_t previous = operation_before(recording, &these_calls.group, ticket);
 
 		complete(recording, ticket);
 		ticket = previous;
@@ -145,11 +146,11 @@ static void complete_group(struct recording *recording)
 
 static void end(struct recording *recording, bool failed)
 {
-	shares_end_launches(recording, &this_thread.shares);
+	shares_end_launches(recording, &these_calls.shares);
 	/* Where nothing was launched the drain finds operations whose group has returned without a task. */
 	if (!failed)
 		complete_group(recording);
-	operation_return(recording, &this_thread.group, clock_ns());
+	operation_return(recording, &these_calls.group, clock_ns());
 }
 
 /* With the profiler interface from v5 on, a call that nobody has announced before its return. */
@@ -170,8 +171,8 @@ static bool tells_of_calls(const struct recording *recording)
  * opened past them. Without a profiler interface only they know of groups. */
 static bool is_launched(const struct recording *recording)
 {
-	return tells_of_calls(recording) ? !recorder_in_group()
-					 : this_thread.shares.launched || !recording->box.header->profiler_abi;
+	return tells_of_calls(recording) ? !thread_in_group()
+					 : these_calls.shares.launched || !recording->box.header->profiler_abi;
 }
 
 static void scan_outputs(struct recording *recording, bool failed)
@@ -190,21 +191,21 @@ static void close_group(bool failed)
 
 	if (recording)
 		scan_outputs(recording, failed);
-	if (recording && this_thread.group.number) {
-		uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
+	if (recording && these_calls.group.number) {
+		uint64_t since = cost_begin(&these_calls.calls, &recording->cost_sample);
 
 		end(recording, failed);
-		cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
+		cost_end(recording_cost(recording, these_calls.tid), since, recording->cost_sample);
 	}
-	this_thread.group = (struct operation_group){ 0 };
-	this_thread.shares = (struct shares){ 0 };
+	these_calls.group = (struct operation_group){ 0 };
+	these_calls.shares = (struct shares){ 0 };
 }
 
 static void enter_captured(struct recording *recording, const struct call *call)
 {
 	open_group(recording);
-	share_note_captured(&this_thread.shares, call->communicator);
-	this_thread.shares.launched = true; /* or its tasks come at the replay */
+	share_note_captured(&these_calls.shares, call->communicator);
+	these_calls.shares.launched = true; /* or its tasks come at the replay */
 	operation_count_call(call->communicator);
 	operation_count_captured(recording, call->communicator);
 	replay_note_unsaid(call->communicator);
@@ -249,16 +250,16 @@ void call_begin(struct call *call)
 	call_in_progress = call;
 	if (!recording || !has_slot(call->communicator))
 		return;
-	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
+	uint64_t since = cost_begin(&these_calls.calls, &recording->cost_sample);
 	begin(recording, call);
-	if (!this_thread.depth)
+	if (!these_calls.depth)
 		since = begin_work(recording, since);
-	cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
+	cost_end(recording_cost(recording, these_calls.tid), since, recording->cost_sample);
 }
 
 static void enter_late(struct recording *recording, struct call *call)
 {
-	uint64_t since = cost_begin(&this_thread.calls, &recording->cost_sample);
+	uint64_t since = cost_begin(&these_calls.calls, &recording->cost_sample);
 
 	if (is_captured(recording, call->what.stream)) {
 		enter_captured(recording, call);
@@ -267,9 +268,9 @@ static void enter_late(struct recording *recording, struct call *call)
 	} else {
 		enter_unannounced(recording, call);
 	}
-	if (!this_thread.depth)
-		shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
-	cost_end(recording_cost(recording, this_thread.tid), since, recording->cost_sample);
+	if (!these_calls.depth)
+		shares_begin_launches(recording, &these_calls.shares, these_calls.tid);
+	cost_end(recording_cost(recording, these_calls.tid), since, recording->cost_sample);
 }
 
 /* The state of the group's other communicators comes from ncclCommGetAsyncError: programs poll it until NCCL is
@@ -278,9 +279,9 @@ static void note_result(enum call_result result)
 {
 	struct recording *recording = recording_get();
 
-	if (recording && this_thread.last && result == CALL_GOES_ON)
-		communicator_answered(&recording->communicators[this_thread.last - 1], true, 0);
-	this_thread.last = 0;
+	if (recording && these_calls.last && result == CALL_GOES_ON)
+		communicator_answered(&recording->communicators[these_calls.last - 1], true, 0);
+	these_calls.last = 0;
 }
 
 /* It was closed past the wrappers. */
@@ -288,7 +289,7 @@ static void lose_group(void)
 {
 	struct recording *recording = recording_get();
 
-	this_thread.depth = 0;
+	these_calls.depth = 0;
 	if (recording && scanning_has_batches())
 		scanning_not_launched(tells_of_calls(recording));
 	close_group(true);
@@ -303,10 +304,10 @@ void call_end(struct call *call, enum call_result result)
 	if (recording && result != CALL_FAILED && is_unannounced(call))
 		enter_late(recording, call);
 	if (call->communicator)
-		this_thread.last = (uint16_t)(call->communicator->index + 1);
-	if (this_thread.depth && call->group && !recorder_in_group())
+		these_calls.last = (uint16_t)(call->communicator->index + 1);
+	if (these_calls.depth && call->group && !thread_in_group())
 		lose_group(); /* NCCL has begun and ended a group for this call alone */
-	if (!this_thread.depth) {
+	if (!these_calls.depth) {
 		close_group(result == CALL_FAILED);
 		note_result(result);
 	}
@@ -315,60 +316,60 @@ void call_end(struct call *call, enum call_result result)
 
 bool call_in_group(void)
 {
-	return this_thread.depth;
+	return these_calls.depth;
 }
 
 void call_group_start(void)
 {
 	if (!call_in_progress) /* one of NCCL's own, inside a call */
-		this_thread.depth++;
+		these_calls.depth++;
 }
 
 void call_group_end_begin(void)
 {
 	struct recording *recording = recording_get();
 
-	if (call_in_progress || this_thread.depth != 1) {
-		this_thread.ends_inner = !call_in_progress && this_thread.depth;
+	if (call_in_progress || these_calls.depth != 1) {
+		these_calls.ends_inner = !call_in_progress && these_calls.depth;
 		return;
 	}
-	this_thread.ends = true;
+	these_calls.ends = true;
 	if (recording)
 		begin_work(recording, 0);
 }
 
 void call_group_end(enum call_result result)
 {
-	this_thread.ends_inner = false;
-	if (call_in_progress || !this_thread.depth || --this_thread.depth)
+	these_calls.ends_inner = false;
+	if (call_in_progress || !these_calls.depth || --these_calls.depth)
 		return;
 	close_group(result == CALL_FAILED);
 	note_result(result);
-	this_thread.ends = false;
+	these_calls.ends = false;
 }
 
 /* NCCL launches in a call or in the end of an inner group: a group around it was closed past the wrappers, and had nothing
  * to launch. Too late for inputs, and for progress. */
 static void correct_depth(struct recording *recording)
 {
-	this_thread.depth = !call_in_progress;
-	this_thread.ends = !call_in_progress;
+	these_calls.depth = !call_in_progress;
+	these_calls.ends = !call_in_progress;
 	if (scanning_has_batches())
 		scanning_not_launched(false);
-	shares_are_not_followed(&this_thread.shares);
-	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
+	shares_are_not_followed(&these_calls.shares);
+	shares_begin_launches(recording, &these_calls.shares, these_calls.tid);
 }
 
 bool call_launches_here(void)
 {
 	struct recording *recording = recording_get();
 
-	if (this_thread.ends || (call_in_progress && !this_thread.depth))
+	if (these_calls.ends || (call_in_progress && !these_calls.depth))
 		return true;
-	if (!this_thread.depth)
+	if (!these_calls.depth)
 		return false;
 	/* From v5 on it shows when the call returns. */
-	if (!recording || tells_of_calls(recording) || !(call_in_progress || this_thread.ends_inner)) {
+	if (!recording || tells_of_calls(recording) || !(call_in_progress || these_calls.ends_inner)) {
 		lose_group();
 		return false;
 	}
@@ -378,27 +379,27 @@ bool call_launches_here(void)
 
 void call_group_creates(void)
 {
-	this_thread.creates = true;
+	these_calls.creates = true;
 }
 
 bool call_group_created(void)
 {
-	bool creates = this_thread.creates;
+	bool creates = these_calls.creates;
 
-	this_thread.creates = false;
+	these_calls.creates = false;
 	return creates;
 }
 
 void call_communicator_added(struct communicator *communicator)
 {
-	this_thread.added = communicator;
+	these_calls.added = communicator;
 }
 
 struct communicator *call_take_communicator(void)
 {
-	struct communicator *added = this_thread.added;
+	struct communicator *added = these_calls.added;
 
-	this_thread.added = NULL;
+	these_calls.added = NULL;
 	return added;
 }
 
@@ -425,10 +426,10 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	*ticket = 0;
 	if (communicator->launches_elsewhere)
 		return CALL_TASK_OURS;
-	if (!call_launches_here() || !share_is_in(&this_thread.shares, communicator))
+	if (!call_launches_here() || !share_is_in(&these_calls.shares, communicator))
 		return CALL_TASK_FOREIGN;
-	this_thread.shares.launched = true;
-	*ticket = operation_find(recording, &this_thread.group, communicator, event);
+	these_calls.shares.launched = true;
+	*ticket = operation_find(recording, &these_calls.group, communicator, event);
 	if (*ticket) {
 		struct operation_launch launch = *share_launch(communicator);
 

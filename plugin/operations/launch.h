@@ -54,6 +54,12 @@ static inline void launch_follow_end(struct recording *recording, struct communi
 		launch_is_not_followed(communicator, launch);
 }
 
+/* Do the launches of the group have GPU progress? group 0: not known, as on a thread that has made no call. */
+static inline bool launches_are_followed(const struct communicator *communicator, uint32_t group)
+{
+	return !group || atomic_load_explicit(&communicator->follow_group, memory_order_relaxed) == group;
+}
+
 /* Wait-free. tid is not changed. launch_follow_begin() comes next, or launch_count_next() of a communicator without GPU
  * progress; of one whose turn it is not to have any, neither. */
 static inline void launch_begin(struct communicator *communicator, struct operation_launch *launch, uint64_t stream)

@@ -75,11 +75,6 @@ void operation_sample(struct recording *recording, struct communicator *communic
 /* The same of an unannounced call, which has no GPU progress. */
 void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
 				  const struct recorder_call *call, uint64_t ticket);
-/* Do the launches of the group have GPU progress? group 0: not known, as on a thread that has made no call. */
-static inline bool operation_is_followed(const struct communicator *communicator, uint32_t group)
-{
-	return !group || atomic_load_explicit(&communicator->follow_group, memory_order_relaxed) == group;
-}
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);

@@ -19,11 +19,6 @@ void recorder_know_thread(void)
 	thread_know(&this_thread);
 }
 
-bool recorder_in_group(void)
-{
-	return this_thread.group.number;
-}
-
 static void *start_api_group(struct recording *recording, struct thread *thread)
 {
 	thread->group = (struct operation_group){ .number = recording_new_group(recording, thread->launch.tid) };
@@ -120,7 +115,7 @@ EVENT void *start_followed_launch(struct recording *recording, struct communicat
 	void *handle = launch_now(communicator, stream);
 	bool called = thread->group.captured || thread->group.newest;
 
-	if (operation_is_followed(communicator, called ? thread->group.number : 0))
+	if (launches_are_followed(communicator, called ? thread->group.number : 0))
 		launch_follow_begin(recording, communicator, &thread->launch, !called);
 	return handle;
 }

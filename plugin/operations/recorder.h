@@ -15,8 +15,6 @@
 
 /* Asks for the number of this thread now, so that its first operation makes no system call. */
 void recorder_know_thread(void);
-/* Is a group of NCCL's open on this thread? Only profiler ABI v5 and later tell. */
-bool recorder_in_group(void);
 
 struct recorder_call {
 	uint8_t function; /* enum rw_function */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin/operations/share.h"
 
-#include "plugin/operations/operation.h"
+#include "plugin/recording/recording.h"
 
 /* By communicator index; of the thread that uses the communicator. */
 struct share {
@@ -79,7 +79,7 @@ static void begin_share(struct recording *recording, struct communicator *commun
 		/* Captured calls have no share. */
 		if (!communicator->counters.write)
 			launch_count_next(communicator);
-		else if (operation_is_followed(communicator, share->group))
+		else if (launches_are_followed(communicator, share->group))
 			launch_follow_begin(recording, communicator, &share->launch, false);
 	}
 }
@@ -120,7 +120,7 @@ void shares_begin_launches(struct recording *recording, const struct shares *sha
 
 		table[at - 1].launch.tid = tid;
 		if (!communicator->launches_elsewhere && !table[at - 1].several_streams &&
-		    operation_is_followed(communicator, table[at - 1].group))
+		    launches_are_followed(communicator, table[at - 1].group))
 			note_context(recording, communicator, &table[at - 1]);
 	}
 	for_each(recording, shares, begin_share);

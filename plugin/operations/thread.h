@@ -25,6 +25,12 @@ static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
 
 extern __thread struct thread this_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* Is a group of NCCL's open on this thread? Only profiler ABI v5 and later tell. */
+static inline bool thread_in_group(void)
+{
+	return this_thread.group.number;
+}
+
 /* The kernel's number of the thread, asked for once per thread. */
 static inline void thread_know(struct thread *thread)
 {

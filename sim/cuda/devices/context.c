@@ -9,6 +9,7 @@
 #include "sim/cuda/devices/memory.h"
 #include "sim/cuda/driver/calls.h"
 #include "sim/cuda/streams/callback.h"
+#include "sim/cuda/streams/host_wait.h"
 #include "sim/cuda/streams/stream.h"
 
 #define STACK_DEPTH 32
@@ -16,13 +17,17 @@
 static pthread_mutex_t primaries_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primaries[DEVICES_MAX];
 static unsigned int primary_flags[DEVICES_MAX];
-static atomic_uint active_contexts; /* contexts of the process */
 static _Thread_local CUcontext stack[STACK_DEPTH];
 static _Thread_local int depth;
 
-void context_forget_after_fork(void)
+static void forget_after_fork(void)
 {
 	depth = 0;
+}
+
+static __attribute__((constructor)) void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_after_fork);
 }
 
 CUresult context_current(CUcontext *context)
@@ -59,11 +64,6 @@ void context_note(CUresult result)
 		if (breaking[i] == result)
 			atomic_compare_exchange_strong(&stack[depth - 1]->broken, &whole, (int)result);
 	}
-}
-
-enum host_wait context_host_wait(CUcontext context)
-{
-	return host_wait_of_flags(atomic_load(&context->flags), atomic_load(&active_contexts));
 }
 
 static bool flags_are_right(unsigned int flags)
@@ -118,7 +118,7 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	if (*context)
 		revive(*context);
 	if (*context && (*context)->retained++ == 0)
-		atomic_fetch_add(&active_contexts, 1);
+		atomic_fetch_add(&host_wait_contexts, 1);
 	pthread_mutex_unlock(&primaries_lock);
 	return *context ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -140,7 +140,7 @@ CUresult sim_cuDevicePrimaryCtxRelease(CUdevice device)
 	if (!last)
 		return result;
 	context_drain(last);
-	atomic_fetch_sub(&active_contexts, 1);
+	atomic_fetch_sub(&host_wait_contexts, 1);
 	return result;
 }
 
@@ -187,7 +187,7 @@ CUresult sim_cuCtxCreate(CUcontext *context, CUctxCreateParams *params, unsigned
 	*context = context_new(device, false, flags);
 	if (!*context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	atomic_fetch_add(&active_contexts, 1);
+	atomic_fetch_add(&host_wait_contexts, 1);
 	return sim_cuCtxPushCurrent(*context);
 }
 
@@ -226,7 +226,7 @@ CUresult sim_cuCtxDestroy(CUcontext context)
 	context->legacy = NULL;
 	callback_thread_free(context->callbacks);
 	context->callbacks = NULL;
-	atomic_fetch_sub(&active_contexts, 1);
+	atomic_fetch_sub(&host_wait_contexts, 1);
 	if (depth && stack[depth - 1] == context)
 		depth--;
 	return CUDA_SUCCESS;

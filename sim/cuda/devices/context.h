@@ -9,7 +9,6 @@
 #include <cuda.h>
 
 #include "sim/cuda/streams/hardware_queue.h"
-#include "sim/cuda/streams/host_wait.h"
 
 #define CONTEXT_PRIORITY_LEAST    0
 #define CONTEXT_PRIORITY_GREATEST (-5)
@@ -37,12 +36,9 @@ struct CUctx_st {
 CUresult context_current(CUcontext *context);
 /* Waits until everything submitted to the context before the call is done. */
 void context_drain(CUcontext context);
-/* How threads of the program wait for what runs in it. */
-enum host_wait context_host_wait(CUcontext context);
 /* What broke the calling thread's context, or CUDA_SUCCESS. */
 CUresult context_broken(void);
 /* A call is about to return this: some errors break the calling thread's context for good. */
 void context_note(CUresult result);
-void context_forget_after_fork(void);
 
 #endif

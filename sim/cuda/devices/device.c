@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/cuda/devices/context.h"
 #include "sim/cuda/devices/visible.h"
 #include "sim/cuda/driver/calls.h"
 #include "sim/cuda/driver/fault.h"
 #include "sim/cuda/kernels/multiprocessors.h"
-#include "sim/cuda/streams/host_wait.h"
+#include "sim/cuda/streams/host_share.h"
 
 static atomic_bool initialised, forked;
 static int host_count, device_count, physical[DEVICES_MAX];
@@ -21,7 +20,6 @@ static void after_fork_in_child(void)
 	/* The stream threads did not survive the fork: nothing could ever complete. */
 	if (atomic_load(&initialised))
 		atomic_store(&forked, true);
-	context_forget_after_fork();
 }
 
 static void initialise(void)
@@ -63,7 +61,7 @@ CUresult sim_cuInit(unsigned int flags)
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&once, initialise);
-	if (!fault_rules_are_right() || !host_wait_share_is_right())
+	if (!fault_rules_are_right() || !host_share_is_right())
 		return CUDA_ERROR_UNKNOWN;
 	if (atomic_load(&forked))
 		return CUDA_ERROR_NOT_INITIALIZED;

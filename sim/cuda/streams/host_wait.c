@@ -1,60 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/cuda/streams/host_wait.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sim/cuda/devices/context.h"
-#include "sim/cuda/devices/device.h"
 #include "sim/cuda/streams/callback.h"
+#include "sim/cuda/streams/host_share.h"
 
-static uint64_t rest_ns; /* between two bursts */
-static bool share_is_right = true;
+atomic_uint host_wait_contexts;
 
-static long processors(void)
-{
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return online > 0 ? online : 1;
-}
-
-/* In percent; 0: the text is wrong. */
-static double read_share(void)
-{
-	const char *text = getenv("SIM_CUDA_SPIN");
-	char *end;
-
-	if (!text || !*text)
-		return device_host_count() ? 1.25 * (double)processors() / device_host_count() : 100;
-	double percent = strtod(text, &end);
-	return *end || !(percent > 0 && percent <= 100) ? 0 : percent;
-}
-
-static void set_share(void)
-{
-	double percent = read_share();
-
-	share_is_right = percent > 0;
-	if (!share_is_right)
-		fprintf(stderr, "stand-in libcuda: SIM_CUDA_SPIN is not a percentage above 0 and up to 100\n");
-	else if (percent < 100)
-		rest_ns = (uint64_t)(HOST_WAIT_BURST_NS * (100 - percent) / percent);
-}
-
-bool host_wait_share_is_right(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, set_share);
-	return share_is_right;
-}
-
-enum host_wait host_wait_of_flags(unsigned int flags, unsigned int contexts)
+static enum host_wait of_flags(unsigned int flags)
 {
 	switch (flags & CU_CTX_SCHED_MASK) {
 	case CU_CTX_SCHED_SPIN:
@@ -64,7 +21,8 @@ enum host_wait host_wait_of_flags(unsigned int flags, unsigned int contexts)
 	case CU_CTX_SCHED_BLOCKING_SYNC:
 		return HOST_WAIT_BLOCK;
 	default: /* AUTO */
-		return contexts > (unsigned int)processors() ? HOST_WAIT_YIELD : HOST_WAIT_SPIN;
+		return atomic_load(&host_wait_contexts) > (unsigned int)host_share_processors() ? HOST_WAIT_YIELD
+												     : HOST_WAIT_SPIN;
 	}
 }
 
@@ -79,6 +37,7 @@ static uint64_t now_ns(void)
 /* By a sleep and not by a lock: nobody wakes a thread that spins. */
 static void rest(void)
 {
+	uint64_t rest_ns = host_share_rest_ns();
 	struct timespec pause = { .tv_sec = (time_t)(rest_ns / 1000000000u), .tv_nsec = (long)(rest_ns % 1000000000u) };
 
 	if (rest_ns)
@@ -87,16 +46,15 @@ static void rest(void)
 
 static void spin(const struct stream_point *point, bool yields)
 {
-	uint64_t until_ns = now_ns() + HOST_WAIT_BURST_NS;
+	uint64_t until_ns = now_ns() + HOST_SHARE_BURST_NS;
 
-	host_wait_share_is_right();
 	while (!stream_point_reached(point)) {
 		if (yields)
 			sched_yield();
 		if (now_ns() < until_ns)
 			continue;
 		rest();
-		until_ns = now_ns() + HOST_WAIT_BURST_NS;
+		until_ns = now_ns() + HOST_SHARE_BURST_NS;
 	}
 }
 
@@ -111,5 +69,5 @@ void host_wait_by(const struct stream_point *point, enum host_wait how)
 void host_wait(const struct stream_point *point)
 {
 	if (point->stream)
-		host_wait_by(point, context_host_wait(point->stream->context));
+		host_wait_by(point, of_flags(atomic_load(&point->stream->context->flags)));
 }

@@ -32,11 +32,6 @@ static struct user_operator *find(const struct ncclComm *comm, ncclRedOp_t op)
 	return &comm->operators.operators[index];
 }
 
-void operators_free(struct operator_list *list)
-{
-	free(list->operators);
-}
-
 bool operator_exists(const struct ncclComm *comm, ncclRedOp_t op)
 {
 	return (unsigned int)op < ncclNumOps || find(comm, op);

@@ -15,12 +15,12 @@ struct factor {
 	uint64_t value;     /* its first bytes are one element */
 };
 
+/* The communicator's; it frees the array. */
 struct operator_list {
 	struct user_operator *operators;
 	int count;
 };
 
-void operators_free(struct operator_list *list);
 /* False: neither one of NCCL's nor one of this communicator's. */
 bool operator_exists(const struct ncclComm *comm, ncclRedOp_t op);
 /* The operator's factor; not used for NCCL's own. ncclInvalidArgument: it was made for another type. */

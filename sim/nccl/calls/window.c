@@ -7,23 +7,6 @@
 #include "sim/nccl/log.h"
 #include "sim/nccl/release.h"
 
-struct ncclWindow_vidmem {
-	struct ncclWindow_vidmem *next;
-	const char *start;
-	size_t size;
-	int flags;
-	bool window; /* not a registered buffer, which changes nothing */
-};
-
-void windows_free(struct ncclWindow_vidmem *windows)
-{
-	while (windows) {
-		struct ncclWindow_vidmem *next = windows->next;
-		free(windows);
-		windows = next;
-	}
-}
-
 static bool is_symmetric(const struct ncclComm *comm, const void *buffer)
 {
 	for (const struct ncclWindow_vidmem *window = comm->windows; window; window = window->next) {

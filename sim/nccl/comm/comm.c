@@ -24,21 +24,6 @@
 
 #define ABORT_WAKE_NS 1000000
 
-void comm_plan_started(struct ncclComm *comm)
-{
-	pthread_mutex_lock(&comm->lock);
-	comm->running++;
-	pthread_mutex_unlock(&comm->lock);
-}
-
-void comm_plan_done(struct ncclComm *comm)
-{
-	pthread_mutex_lock(&comm->lock);
-	if (--comm->running == 0)
-		pthread_cond_broadcast(&comm->idle);
-	pthread_mutex_unlock(&comm->lock);
-}
-
 static void wait_a_moment(struct ncclComm *comm)
 {
 	struct timespec until;
@@ -79,6 +64,15 @@ void comm_quiesce(struct ncclComm *comm)
 	proxy_stop(&comm->proxy);
 }
 
+static void free_windows(struct ncclWindow_vidmem *windows)
+{
+	while (windows) {
+		struct ncclWindow_vidmem *next = windows->next;
+		free(windows);
+		windows = next;
+	}
+}
+
 static void comm_free(struct ncclComm *comm)
 {
 	proxy_stop(&comm->proxy);
@@ -94,8 +88,8 @@ static void comm_free(struct ncclComm *comm)
 	profiler_detach(comm);
 	if (comm->context)
 		driver.cuDevicePrimaryCtxRelease(comm->device);
-	operators_free(&comm->operators);
-	windows_free(comm->windows);
+	free(comm->operators.operators);
+	free_windows(comm->windows);
 	pthread_cond_destroy(&comm->idle);
 	pthread_mutex_destroy(&comm->lock);
 	free(comm);
@@ -123,13 +117,6 @@ ncclResult_t comm_error(struct ncclComm *comm)
 	if (error == ncclSuccess)
 		work_join(comm);
 	return error;
-}
-
-void comm_set_async_error(struct ncclComm *comm, ncclResult_t error)
-{
-	ncclResult_t none = ncclSuccess;
-
-	atomic_compare_exchange_strong(&comm->async_error, &none, error);
 }
 
 ncclResult_t comm_ready(struct ncclComm *comm)

@@ -12,6 +12,7 @@
 #include "sim/nccl/bootstrap/segment.h"
 #include "sim/nccl/calls/operator.h"
 #include "sim/nccl/comm/clique.h"
+#include "sim/nccl/comm/state.h"
 #include "sim/nccl/driver.h"
 #include "sim/nccl/launch/capture.h"
 #include "sim/nccl/launch/work_count.h"
@@ -89,8 +90,6 @@ ncclResult_t comm_new(struct ncclComm **comm, const ncclConfig_t *config, CUdevi
 ncclResult_t comm_init(struct ncclComm *comm, const ncclUniqueId *id, uint64_t hash, int rank, int nranks);
 /* All ranks of all hosts meet: see hosts_meet(). On API threads. */
 ncclResult_t comm_meet(struct ncclComm *comm);
-void comm_plan_started(struct ncclComm *comm);
-void comm_plan_done(struct ncclComm *comm);
 /* Wakes what waits for other ranks, to look at the stop flag. Not while another thread makes the communicator. */
 void comm_wake(struct ncclComm *comm);
 /* Waits for every plan of the communicator; with stop set, wakes them until they have ended. */
@@ -105,8 +104,6 @@ void comm_reclaim(struct ncclComm *comm);
 
 /* What ncclCommGetAsyncError tells; joins the thread of a call that has succeeded. */
 ncclResult_t comm_error(struct ncclComm *comm);
-/* For whoever notices an error between calls, on any thread: the transport. */
-void comm_set_async_error(struct ncclComm *comm, ncclResult_t error);
 /* Whether a call may use the communicator now; says why not. An aborted one waits for the thread that works for it. */
 ncclResult_t comm_ready(struct ncclComm *comm);
 

@@ -37,14 +37,14 @@ static void kernel_run(void **params, const struct cpu_launch *launch)
 	work_count_begin(plan, start_ns);
 	atomic_store(&plan->start_ns, start_ns);
 	if (plan->channel_events)
-		proxy_wake(&comm->proxy);
+		comm_wake_proxy(comm);
 	if (move(plan)) { /* an aborted plan never stops, for whoever watches it */
 		uint64_t stop_ns = global_timer();
 		work_count_end(plan, stop_ns);
 		atomic_store(&plan->stop_ns, stop_ns);
 	}
 	if (plan->channel_events)
-		proxy_wake(&comm->proxy);
+		comm_wake_proxy(comm);
 	plan_drop(plan);
 	comm_plan_done(comm);
 }

@@ -72,7 +72,7 @@ static bool move_remote(struct task *task, struct link *link)
 
 	task->moved += bytes;
 	if (bytes)
-		proxy_wake(&task->comm->proxy);
+		comm_wake_proxy(task->comm);
 	return bytes;
 }
 

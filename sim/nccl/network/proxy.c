@@ -318,7 +318,7 @@ void proxy_stop(struct proxy *proxy)
 	proxy->stop = true;
 	pthread_mutex_unlock(&proxy->lock);
 	if (proxy->running) {
-		proxy_wake(proxy);
+		comm_wake_proxy(proxy->comm);
 		pthread_join(proxy->thread, NULL);
 		atomic_store(&proxy->running, false);
 	}
@@ -361,11 +361,5 @@ void proxy_post(struct proxy *proxy, struct posting posting)
 	unsigned int behind = append_transfers(&proxy->posted.transfers, posting.transfers, proxy->posted_order);
 	proxy->posted_order = behind > behind_ops ? behind : behind_ops;
 	pthread_mutex_unlock(&proxy->lock);
-	proxy_wake(proxy);
-}
-
-void proxy_wake(struct proxy *proxy)
-{
-	if (proxy->running)
-		eventfd_write(proxy->wake_fd, 1);
+	comm_wake_proxy(proxy->comm);
 }

@@ -54,7 +54,5 @@ void proxy_stop(struct proxy *proxy);
 void proxy_need_queue(struct proxy *proxy);
 /* Hands over what follows from a launched plan whose Coll and P2p events have been started. */
 void proxy_post(struct proxy *proxy, struct posting posting);
-/* A plan of this proxy has started or stopped, or a link has moved. */
-void proxy_wake(struct proxy *proxy);
 
 #endif

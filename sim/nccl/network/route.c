@@ -94,7 +94,7 @@ bool routes_exchange(const struct routes *routes, const struct task *task, int p
 		if (atomic_load(&comm->stop))
 			return false;
 		if (advance_all(routes, &done))
-			proxy_wake(&comm->proxy);
+			comm_wake_proxy(comm);
 		else if (!done)
 			bell_wait(bell, seen);
 	}

@@ -13,6 +13,7 @@
 
 #include "blackbox/packed.h"
 #include "blackbox/saved.h"
+#include "blackbox/unpack.h"
 #include "tests/sanitized.h"
 #include "tests/unit/blackbox/fixture.h"
 

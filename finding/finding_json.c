@@ -9,7 +9,7 @@
 
 #include <rankwatch/operation.h>
 
-#include "base/foreign_text.h"
+#include "finding/json_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAME(names, value) name_or_null(names, COUNT(names), (size_t)(value))
@@ -28,28 +28,9 @@ static const char *const sights[] = { NULL, "result", "unscanned", "input", "mak
 static const char *const events[] = { "finding", "wait", "end" };
 static const char *const phases[] = { NULL, "init", "connect", "enqueued", "launched", "running" };
 
-/* A value that jansson cannot hold becomes null instead of a lost finding: text that is not UTF-8 (a file name, a
- * thread's name) is escaped, a number that is not finite is absent. */
-static json_t *text_or_null(const char *text)
-{
-	if (!text)
-		return json_null();
-
-	json_t *value = json_string(text);
-
-	if (value)
-		return value;
-
-	char *escaped = foreign_text(text);
-
-	value = escaped ? json_string(escaped) : NULL;
-	free(escaped);
-	return value ? value : json_null();
-}
-
 static json_t *name_or_null(const char *const *names, size_t count, size_t value)
 {
-	return value < count ? text_or_null(names[value]) : json_null();
+	return value < count ? json_text(names[value]) : json_null();
 }
 
 static json_t *integer_or_null(int64_t value)
@@ -101,7 +82,7 @@ static json_t *texts_value(const char *const *texts, size_t count)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, text_or_null(texts[i]));
+		json_array_append_new(list, json_text(texts[i]));
 	return list;
 }
 
@@ -113,9 +94,9 @@ static json_t *where_value(const struct rw_finding *finding)
 		const struct rw_where *where = &finding->where[i];
 
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
-			"rank", integer_or_null(where->rank), "host", text_or_null(where->host),
-			"pid", integer_or_null(where->pid > 0 ? where->pid : -1), "gpu", text_or_null(where->gpu),
-			"pci", text_or_null(where->pci), "rank_from", text_or_null(where->rank_from)));
+			"rank", integer_or_null(where->rank), "host", json_text(where->host),
+			"pid", integer_or_null(where->pid > 0 ? where->pid : -1), "gpu", json_text(where->gpu),
+			"pci", json_text(where->pci), "rank_from", json_text(where->rank_from)));
 	}
 	return list;
 }
@@ -129,16 +110,16 @@ static json_t *operation_value(const struct rw_finding *finding)
 
 	snprintf(comm, sizeof(comm), "0x%" PRIx64, finding->operation.comm);
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"comm", comm, "comm_name", text_or_null(finding->operation.comm_name),
+		"comm", comm, "comm_name", json_text(finding->operation.comm_name),
 		"comm_size", integer_or_null(finding->operation.comm_size),
-		"function", text_or_null(finding_function_name(finding->operation.function)),
+		"function", json_text(finding_function_name(finding->operation.function)),
 		"sequence", integer_or_null((int64_t)finding->operation.sequence),
 		"replay", integer_or_null((int64_t)finding->operation.replay - 1),
 		"step", integer_or_null(finding->operation.step),
-		"dtype", text_or_null(finding_dtype_name(finding->operation.dtype)),
+		"dtype", json_text(finding_dtype_name(finding->operation.dtype)),
 		"count", integer_or_null((int64_t)finding->operation.count),
-		"algorithm", text_or_null(finding_algorithm_name(finding->operation.algorithm)),
-		"protocol", text_or_null(finding_protocol_name(finding->operation.protocol)),
+		"algorithm", json_text(finding_algorithm_name(finding->operation.algorithm)),
+		"protocol", json_text(finding_protocol_name(finding->operation.protocol)),
 		"phase", NAME(phases, finding->operation.phase));
 }
 
@@ -176,11 +157,11 @@ static json_t *chain_value(const struct rw_finding *finding)
 		const struct rw_chain_link *link = &finding->cause.chain[i];
 
 		json_t *value = json_pack("{s:o, s:o, s:o, s:o}",
-			"tid", integer_or_null(link->tid), "thread", text_or_null(link->thread),
-			"waits_for", text_or_null(link->waits_for), "waits_for_tid", integer_or_null(link->waits_for_tid));
+			"tid", integer_or_null(link->tid), "thread", json_text(link->thread),
+			"waits_for", json_text(link->waits_for), "waits_for_tid", integer_or_null(link->waits_for_tid));
 
 		if (value && link->does)
-			json_object_set_new(value, "does", text_or_null(link->does));
+			json_object_set_new(value, "does", json_text(link->does));
 		json_array_append_new(list, value);
 	}
 	return list;
@@ -190,7 +171,7 @@ static json_t *python_place_value(const struct rw_python_place *place)
 {
 	if (!place->function)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "function", text_or_null(place->function), "file", text_or_null(place->file),
+	return json_pack("{s:o, s:o, s:o}", "function", json_text(place->function), "file", json_text(place->file),
 			 "line", integer_or_null(place->line ? place->line : -1));
 }
 
@@ -221,13 +202,13 @@ static json_t *cause_value(const struct rw_finding *finding)
 	if (!finding->cause.present)
 		return json_null();
 	json_t *cause = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"class", text_or_null(finding_cause_name(finding->cause.class_)),
-		"share", real_or_null(finding->cause.share), "text", text_or_null(finding->cause.text),
-		"syscall", text_or_null(finding->cause.system_call), "fd", integer_or_null(finding->cause.fd),
-		"path", text_or_null(finding->cause.path), "fs", text_or_null(finding->cause.file_system),
-		"device", text_or_null(finding->cause.device), "tid", integer_or_null(finding->cause.tid),
-		"thread", text_or_null(finding->cause.thread), "at_tid", integer_or_null(finding->cause.at_tid),
-		"at_thread", text_or_null(finding->cause.at_thread), "chain", chain_value(finding),
+		"class", json_text(finding_cause_name(finding->cause.class_)),
+		"share", real_or_null(finding->cause.share), "text", json_text(finding->cause.text),
+		"syscall", json_text(finding->cause.system_call), "fd", integer_or_null(finding->cause.fd),
+		"path", json_text(finding->cause.path), "fs", json_text(finding->cause.file_system),
+		"device", json_text(finding->cause.device), "tid", integer_or_null(finding->cause.tid),
+		"thread", json_text(finding->cause.thread), "at_tid", integer_or_null(finding->cause.at_tid),
+		"at_thread", json_text(finding->cause.at_thread), "chain", chain_value(finding),
 		"stack", texts_value(finding->cause.stack, finding->cause.stack_count));
 
 	if (cause && finding->scope == RW_SCOPE_HOST && finding->cause.rank >= 0)
@@ -245,7 +226,7 @@ static json_t *watchdog_value(const struct rw_finding *finding)
 		return json_null();
 	json_t *watchdog = json_pack("{s:o, s:o, s:o, s:o}",
 		"timeout_ms", whole_ms_or_null(finding->watchdog.timeout_ms),
-		"from", text_or_null(finding->watchdog.from), "left_ms", whole_ms_or_null(finding->watchdog.left_ms),
+		"from", json_text(finding->watchdog.from), "left_ms", whole_ms_or_null(finding->watchdog.left_ms),
 		"longest_wait_ms", whole_ms_or_null(finding->watchdog.longest_wait_ms));
 
 	if (watchdog && finding->watchdog.reached_step)
@@ -276,7 +257,7 @@ static json_t *values_value(const struct rw_finding *finding)
 		"absmax_before", magnitude_or_null(finding->values.absmax_before),
 		"saturated", integer_or_null(finding->values.saturated),
 		"origin", NAME(origins, finding->values.origin),
-		"digest", text_or_null(finding->values.digest ? digest : NULL),
+		"digest", json_text(finding->values.digest ? digest : NULL),
 		"not_scanned", (json_int_t)finding->values.not_scanned,
 		"seen", NAME(sights, finding->values.seen),
 		"whole", finding->values.seen ? json_boolean(finding->values.whole) : json_null());
@@ -290,8 +271,8 @@ static json_t *evidence_value(const struct rw_finding *finding)
 		const struct rw_evidence *evidence = &finding->evidence[i];
 
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o}",
-			"source", text_or_null(evidence->source), "ms", real_or_null(evidence->ms),
-			"what", text_or_null(evidence->what)));
+			"source", json_text(evidence->source), "ms", real_or_null(evidence->ms),
+			"what", json_text(evidence->what)));
 	}
 	return list;
 }
@@ -299,7 +280,7 @@ static json_t *evidence_value(const struct rw_finding *finding)
 static json_t *job_value(const struct rw_finding *finding)
 {
 	return json_pack("{s:o, s:i, s:o, s:o}",
-		"id", text_or_null(finding->job.id), "generation", (int)finding->job.generation,
+		"id", json_text(finding->job.id), "generation", (int)finding->job.generation,
 		"ranks_seen", integer_or_null(finding->job.ranks_seen),
 		"ranks_total", integer_or_null(finding->job.ranks_total));
 }
@@ -307,10 +288,10 @@ static json_t *job_value(const struct rw_finding *finding)
 static json_t *head_value(const struct rw_finding *finding)
 {
 	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"schema", RW_FINDING_SCHEMA, "id", text_or_null(finding->id), "state", NAME(states, finding->state),
+		"schema", RW_FINDING_SCHEMA, "id", json_text(finding->id), "state", NAME(states, finding->state),
 		"revision", (json_int_t)finding->revision, "severity", NAME(severities, finding->severity),
 		"confidence", NAME(confidences, finding->confidence),
-		"kind", text_or_null(finding_kind_name(finding->kind)),
+		"kind", json_text(finding_kind_name(finding->kind)),
 		"ranks", ranks_value(finding->ranks, finding->rank_count), "scope", NAME(scopes, finding->scope),
 		"level", NAME(levels, finding->level), "arrival", NAME(arrivals, finding->arrival));
 }
@@ -347,9 +328,9 @@ static json_t *incident_value(const struct rw_finding *finding, int64_t realtime
 		const struct rw_incident_link *link = &finding->incident.links[i];
 
 		json_array_append_new(chain, json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o, s:o}",
-			"event", NAME(events, link->event), "finding", link->finding, "kind", link->finding ? text_or_null(finding_kind_name(link->kind)) : json_null(), "follows",
+			"event", NAME(events, link->event), "finding", link->finding, "kind", link->finding ? json_text(finding_kind_name(link->kind)) : json_null(), "follows",
 			integer_or_null(link->follows), "confidence", NAME(confidences, link->confidence), "time",
-			time_value(link->at_ns, realtime_offset_ns), "text", text_or_null(link->text)));
+			time_value(link->at_ns, realtime_offset_ns), "text", json_text(link->text)));
 	}
 	return json_pack("{s:s, s:o}", "id", finding->incident.id, "chain", chain);
 }
@@ -367,7 +348,7 @@ json_t *finding_to_json(const struct rw_finding *finding, int64_t realtime_offse
 		      cause_value(finding), "watchdog", watchdog_value(finding), "values", values_value(finding),
 		      "victims", ranks_value(finding->victims, finding->victim_count), "evidence",
 		      evidence_value(finding), "missing", texts_value(finding->missing, finding->missing_count), "text",
-		      text_or_null(finding->text), "advice", text_or_null(finding->advice), "help", help_value(finding));
+		      json_text(finding->text), "advice", json_text(finding->advice), "help", help_value(finding));
 
 	if (tail)
 		json_object_set_new(tail, "incident", incident_value(finding, realtime_offset_ns));

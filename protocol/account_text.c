@@ -5,24 +5,14 @@
 #include <string.h>
 
 #include "analysis/late/excursion.h"
-#include "base/foreign_text.h"
 #include "finding/finding_json.h"
 #include "finding/path_text.h"
 #include "protocol/turns_text.h"
+#include "finding/json_text.h"
 
 enum { PATH_COLUMNS = 40 };
 static const double told = 0.05;  /* of the time is worth a line, */
 static const double large = 0.25; /* and this where it may well be as it should */
-
-/* What is not UTF-8 is escaped, as in findings. */
-static json_t *text_or_null(const char *text)
-{
-	char *escaped = *text ? foreign_text(text) : NULL;
-	json_t *value = escaped ? json_string(escaped) : json_null();
-
-	free(escaped);
-	return value;
-}
 
 static json_t *count_or_null(uint64_t count)
 {
@@ -75,7 +65,7 @@ static json_t *loss_json(const struct analysis_loss *loss)
 			 "steps", count_or_null(loss->steps), "of_steps", count_or_null(loss->of_steps), "step_ms",
 			 loss->step_ms > 0 ? json_real(loss->step_ms) : json_null(), "class",
 			 known ? json_string(finding_cause_name(loss->cause_class)) : json_null(), "cause",
-			 text_or_null(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", text_or_null(loss->path),
+			 json_printable(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", json_printable(loss->path),
 			 "not_named", why_unnamed(loss));
 }
 

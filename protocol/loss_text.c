@@ -7,15 +7,7 @@
 #include "base/foreign_text.h"
 #include "finding/rank_list.h"
 #include "finding/value.h"
-
-static json_t *host_or_null(const char *host)
-{
-	char *escaped = *host ? foreign_text(host) : NULL;
-	json_t *value = escaped ? json_string(escaped) : json_null();
-
-	free(escaped);
-	return value;
-}
+#include "finding/json_text.h"
 
 json_t *loss_text_json(const struct analysis_pipeline *pipeline)
 {
@@ -30,7 +22,7 @@ json_t *loss_text_json(const struct analysis_pipeline *pipeline)
 			 : pipeline->likely ? "likely"
 					    : "certain",
 			 "pipelines", (int)pipeline->pipelines, "stages", (int)pipeline->stages, "host",
-			 host_or_null(pipeline->host), "local_rank",
+			 json_printable(pipeline->host), "local_rank",
 			 pipeline->local_rank < 0 ? json_null() : json_integer(pipeline->local_rank));
 }
 

@@ -16,21 +16,7 @@
 #include "protocol/pace_text.h"
 #include "protocol/request.h"
 #include "finding/step_text.h"
-
-/* What is not UTF-8 is escaped, as in findings. */
-static json_t *text_value(const char *text)
-{
-	json_t *value = text ? json_string(text) : json_null();
-
-	if (value)
-		return value;
-
-	char *escaped = foreign_text(text);
-
-	value = escaped ? json_string(escaped) : NULL;
-	free(escaped);
-	return value ? value : json_null();
-}
+#include "finding/json_text.h"
 
 static char *dump(json_t *message)
 {
@@ -55,8 +41,8 @@ char *message_hello(const char *job, const struct sight *sight, size_t open, con
 		    bool publishes, const char *directory)
 {
 	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
-				  text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", text_value(save), "on_finding", on_finding, "publishes", publishes,
-				  "directory", text_value(directory));
+				  json_text(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", json_text(save), "on_finding", on_finding, "publishes", publishes,
+				  "directory", json_text(directory));
 
 	return dump(json_pack("{s:o}", "hello", with_keys(hello, sight_json(sight))));
 }
@@ -64,7 +50,7 @@ char *message_hello(const char *job, const struct sight *sight, size_t open, con
 char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks)
 {
 	return dump(json_pack("{s:{s:i, s:o, s:i, s:I, s:b, s:b, s:I, s:I, s:I}}", "hello", "protocol", REQUEST_PROTOCOL, "job",
-			      text_value(job), "pid", (int)getpid(), "open", (json_int_t)open, "on_finding", on_finding, "all_nodes", 1,
+			      json_text(job), "pid", (int)getpid(), "open", (json_int_t)open, "on_finding", on_finding, "all_nodes", 1,
 			      "hosts", (json_int_t)hosts, "silent", (json_int_t)silent, "ranks", (json_int_t)ranks));
 }
 
@@ -97,7 +83,7 @@ bool message_hello_looks_in(const json_t *hello, const char *directory)
 
 bool message_hello_is_of(const json_t *hello, const char *job)
 {
-	json_t *as_said = text_value(job);
+	json_t *as_said = json_text(job);
 	char theirs[BOX_JOB_COMPONENT], ours[BOX_JOB_COMPONENT];
 
 	box_job_component(json_string_value(json_object_get(hello, "job")), theirs);
@@ -124,9 +110,9 @@ char *message_summary(const struct message_summary *summary)
 		      "one_sided", (json_int_t)analysis->one_sided, "dropped", (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job", text_value(summary->job),
-	    "directory", text_value(summary->directory), "saved", text_value(summary->saved), "no_room",
-	    text_value(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
+	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job", json_text(summary->job),
+	    "directory", json_text(summary->directory), "saved", json_text(summary->saved), "no_room",
+	    json_text(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
 	    analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total), "communicators",
 	    (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
 	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "analysis/view/view.h"
-#include "base/foreign_text.h"
 #include "protocol/account_text.h"
 #include "protocol/explanation.h"
 #include "finding/finding_json.h"
+#include "finding/json_text.h"
 
 /* Walks the analysis, for one list of the snapshot. */
 struct list {
@@ -31,18 +31,6 @@ static void visit_ranks(const struct snapshot_source *source, analysis_rank_visi
 static const struct cells *cells_of(const struct snapshot_source *source)
 {
 	return source->messages ? job_view_cells(source->messages) : analysis_cells(source->analysis);
-}
-
-/* NULL for ""; what is not UTF-8 is escaped. */
-static json_t *text(const char *string)
-{
-	json_t *value = string && *string ? json_string(string) : json_null();
-	char *escaped = value ? NULL : foreign_text(string);
-
-	if (!value)
-		value = escaped ? json_string(escaped) : json_null();
-	free(escaped);
-	return value;
 }
 
 /* Microseconds are enough: they keep the lines short. */
@@ -80,7 +68,7 @@ static json_t *operation_json(const char *comm, uint8_t function, uint64_t seque
 {
 	if (!*comm)
 		return json_null();
-	return json_pack("{s:o, s:s?, s:I}", "comm_name", text(comm), "function", finding_function_name(function), "sequence",
+	return json_pack("{s:o, s:s?, s:I}", "comm_name", json_name(comm), "function", finding_function_name(function), "sequence",
 			 (json_int_t)sequence);
 }
 
@@ -88,8 +76,8 @@ static json_t *thread_json(const struct snapshot_source *source, const struct an
 {
 	if (!rank->seen_ns)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "thread", text(rank->thread), "system_call", text(rank->system_call), "path",
-			 text(rank->path), "seen_unix_ms", unix_ms(source, rank->seen_ns));
+	return json_pack("{s:o, s:o, s:o, s:o}", "thread", json_name(rank->thread), "system_call", json_name(rank->system_call), "path",
+			 json_name(rank->path), "seen_unix_ms", unix_ms(source, rank->seen_ns));
 }
 
 /* Of what is not known here there is no key, or null. */
@@ -98,9 +86,9 @@ static json_t *told_rank_json(const struct snapshot_source *source, const struct
 	const struct account_parts *parts = &rank->parts;
 
 	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "rank", (int)rank->rank, "host",
-			 text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing],
+			 json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing],
 			 "since_unix_ms", unix_ms(source, rank->since_ns), "operation",
-			 operation_json(rank->comm_name, rank->function, rank->sequence), "why", text(rank->why), "seen_unix_ms",
+			 operation_json(rank->comm_name, rank->function, rank->sequence), "why", json_name(rank->why), "seen_unix_ms",
 			 unix_ms(source, rank->seen_ns), "exit_status", known(rank->exit_status), "own_ms", duration(parts->own_ns),
 			 "inside_ms", duration(parts->wait_ns), "unseen_ms", duration(parts->unseen_ns), "lost_ms",
 			 rank->compared ? duration(rank->lost_ns) : json_null(), "operations", (json_int_t)rank->operations,
@@ -128,7 +116,7 @@ static json_t *rank_json(const struct snapshot_source *source, const struct anal
 		return told_rank_json(source, rank);
 
 	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
-			 (int)rank->rank, "host", text(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
+			 (int)rank->rank, "host", json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
 			 unix_ms(source, rank->since_ns), "operation",
 			 operation_json(rank->comm_name, rank->function, rank->sequence), "thread", thread_json(source, rank),
 			 "exit_status", known(rank->exit_status), "step", known(rank->step), "own_ms", duration(parts->own_ns),
@@ -176,8 +164,8 @@ static void add_gpu(void *argument, const struct analysis_rank_view *rank)
 
 	if (row && gpu)
 		json_object_update_new(
-		    row, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index", known(gpu->index), "uuid", text(gpu->uuid), "pci",
-				   text(gpu->pci), "sm_mhz", known(gpu->sm_mhz), "sm_mhz_max", known(gpu->sm_mhz_max), "celsius",
+		    row, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index", known(gpu->index), "uuid", json_name(gpu->uuid), "pci",
+				   json_name(gpu->pci), "sm_mhz", known(gpu->sm_mhz), "sm_mhz_max", known(gpu->sm_mhz_max), "celsius",
 				   known(gpu->celsius), "watts", known(gpu->watts), "watts_cap", known(gpu->watts_cap),
 				   "memory_used", known(gpu->memory_used), "memory_total", known(gpu->memory_total),
 				   "ecc_uncorrected", known(gpu->ecc_uncorrected), "clock_reasons",
@@ -201,7 +189,7 @@ static void add_communicator(void *argument, const struct analysis_communicator_
 		json_array_append_new(members, json_pack("{s:i, s:o, s:b}", "rank", (int)communicator->ranks[i], "calls",
 							 calls_json(communicator->calls[i]), "captured",
 							 (int)communicator->captured[i]));
-	json_array_append_new(list->rows, json_pack("{s:s, s:o, s:o, s:o}", "comm", id, "name", text(communicator->name), "size",
+	json_array_append_new(list->rows, json_pack("{s:s, s:o, s:o, s:o}", "comm", id, "name", json_name(communicator->name), "size",
 						    communicator->size ? json_integer(communicator->size) : json_null(),
 						    "members", members));
 }
@@ -226,7 +214,7 @@ static void add_flight(void *argument, const struct analysis_flight *flight)
 		json_array_append_new(phases, json_string(flight->joined_phase[i]));
 	json_array_append_new(
 	    list->rows, json_pack("{s:s, s:o, s:o, s:s?, s:I, s:s?, s:I, s:o, s:o, s:o, s:o}", "comm", id, "comm_name",
-				  text(flight->comm_name), "size", flight->comm_size ? json_integer(flight->comm_size) : json_null(),
+				  json_name(flight->comm_name), "size", flight->comm_size ? json_integer(flight->comm_size) : json_null(),
 				  "function", finding_function_name(flight->function), "sequence", (json_int_t)flight->sequence,
 				  "dtype", finding_dtype_name(flight->dtype), "count", (json_int_t)flight->count, "joined",
 				  ranks_array(flight->joined, flight->joined_count), "phases", phases, "missing",
@@ -332,7 +320,7 @@ static json_t *lines_json(const struct cells *cells)
 
 	for (uint32_t i = 0; i < cells->line_count; i++) {
 		snprintf(id, sizeof(id), "0x%" PRIx64, cells->lines[i].communicator);
-		json_array_append_new(lines, json_pack("{s:s, s:o}", "comm", id, "name", text(cells->lines[i].name)));
+		json_array_append_new(lines, json_pack("{s:s, s:o}", "comm", id, "name", json_name(cells->lines[i].name)));
 	}
 	return lines;
 }
@@ -372,7 +360,7 @@ static json_t *deadline_json(const struct snapshot_source *source)
 		analysis_tell_deadline(source->analysis, &deadline);
 	if (!deadline.timeout_ms)
 		return json_null();
-	return json_pack("{s:I, s:o, s:o, s:o}", "timeout_ms", (json_int_t)deadline.timeout_ms, "from", text(deadline.from),
+	return json_pack("{s:I, s:o, s:o, s:o}", "timeout_ms", (json_int_t)deadline.timeout_ms, "from", json_name(deadline.from),
 			 "since_unix_ms", unix_ms(source, deadline.since_ns), "deadline_unix_ms",
 			 deadline.since_ns ? unix_ms(source, deadline.since_ns + deadline.timeout_ms * UINT64_C(1000000))
 					   : json_null());
@@ -384,7 +372,7 @@ static json_t *told_job_json(const struct snapshot_source *source)
 	struct analysis_summary summary;
 
 	job_view_summary(source->messages, &summary);
-	return json_pack("{s:o, s:b, s:I, s:o, s:I, s:I}", "id", text(source->job), "all_nodes", 1, "processes",
+	return json_pack("{s:o, s:b, s:I, s:o, s:I, s:I}", "id", json_name(source->job), "all_nodes", 1, "processes",
 			 (json_int_t)summary.processes, "ranks_total", known(summary.ranks_total), "communicators",
 			 (json_int_t)summary.communicators, "operations", (json_int_t)summary.operations);
 }
@@ -397,7 +385,7 @@ static json_t *job_json(const struct snapshot_source *source)
 		return told_job_json(source);
 
 	analysis_summarise(source->analysis, &summary);
-	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id", text(source->job), "processes",
+	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id", json_name(source->job), "processes",
 			 (json_int_t)summary.processes, "ranks_total", known(summary.ranks_total), "communicators",
 			 (json_int_t)summary.communicators, "operations", (json_int_t)summary.operations, "steps",
 			 (json_int_t)summary.steps, "step", known(summary.step), "step_ms", summary.step_ms < 0 ? json_null() : milliseconds(summary.step_ms),
@@ -467,7 +455,7 @@ static void add_reason(void *argument, const struct analysis_rank_view *rank)
 	struct list *list = argument;
 
 	if (rank->rank == list->wanted && rank->reason && *rank->reason)
-		json_array_append_new(list->rows, text(rank->reason));
+		json_array_append_new(list->rows, json_name(rank->reason));
 }
 
 /* Its threads and operations are known on its host; what that has answered. */
@@ -487,11 +475,11 @@ static void add_thread(void *argument, const struct analysis_thread_view *thread
 	json_t *stack = json_array();
 
 	for (uint32_t i = 0; i < thread->frame_count; i++)
-		json_array_append_new(stack, text(thread->frames[i]));
+		json_array_append_new(stack, json_name(thread->frames[i]));
 	json_array_append_new(list->rows, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", (json_int_t)thread->tid,
-						    "thread", text(thread->thread), "state", text(state), "system_call",
-						    text(thread->system_call), "fd", known(thread->fd), "path", text(thread->path),
-						    "wait_channel", text(thread->wait_channel), "from_unix_ms",
+						    "thread", json_name(thread->thread), "state", json_name(state), "system_call",
+						    json_name(thread->system_call), "fd", known(thread->fd), "path", json_name(thread->path),
+						    "wait_channel", json_name(thread->wait_channel), "from_unix_ms",
 						    unix_ms(list->source, thread->start_ns), "until_unix_ms",
 						    unix_ms(list->source, thread->end_ns), "stack", stack));
 }
@@ -543,7 +531,7 @@ json_t *snapshot_rank_json(const struct snapshot_source *source, int32_t rank)
 
 json_t *snapshot_text(const char *string)
 {
-	return text(string);
+	return json_name(string);
 }
 
 json_t *snapshot_unix_ms(const struct snapshot_source *source, uint64_t ns)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/foreign_text.h"
 #include "finding/finding_json.h"
+#include "finding/json_text.h"
 
 enum { TEXT = 512 };
 
@@ -83,16 +83,6 @@ static const char *advice_of(const struct analysis_turns *turns)
 	return "let all ranks do this in the same step: it then costs its time once, and not once for each rank";
 }
 
-/* What is not UTF-8 is escaped, as in findings. */
-static json_t *text_or_null(const char *text)
-{
-	char *escaped = text && *text ? foreign_text(text) : NULL;
-	json_t *value = escaped ? json_string(escaped) : json_null();
-
-	free(escaped);
-	return value;
-}
-
 static json_t *ranks_json(const struct analysis_turns *turns)
 {
 	json_t *ranks = json_array();
@@ -124,8 +114,8 @@ json_t *turns_json(const struct analysis_turns *turns)
 	    !turns->caused  ? NULL
 	    : turns->likely ? "likely"
 			    : "certain",
-	    "function", text_or_null(turns->function), "file", text_or_null(turns->file), "line", (int)turns->line,
-	    "text", text_or_null(text), "because", text_or_null(because), "advice", advice_of(turns));
+	    "function", json_printable(turns->function), "file", json_printable(turns->file), "line", (int)turns->line,
+	    "text", json_printable(text), "because", json_printable(because), "advice", advice_of(turns));
 }
 
 static void print_line(FILE *out, const char *before, int label, const char *name, const json_t *turns, const char *key)

@@ -5,15 +5,11 @@
  * others in the other one; "sends", each rank sends to the next one, and receives only behind that; "without", rank 1 is another program, which
  * does not come to the first communicator. An ordinary NCCL program.
  */
-#include <cuda.h>
-#include <nccl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "ranks.h"
 
 enum { COUNT = 1 << 20, COMMS = 2, STEPS_BEFORE = 40, STEP_US = 50000 };
 
@@ -25,22 +21,10 @@ struct board {
 
 struct rank {
 	int number, ranks;
-	CUcontext context;
 	CUstream stream;
 	float *send, *recv;
 	ncclComm_t comms[COMMS];
 };
-
-static void need(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "crossed: %s: %d\n", what, result);
-	exit(1);
-}
-
-#define CU(call, ...)	need(call(__VA_ARGS__), #call)
-#define NCCL(call, ...) need(call(__VA_ARGS__), #call)
 
 static void claim_host(int number, const char *directory)
 {
@@ -58,15 +42,10 @@ static void claim_host(int number, const char *directory)
 
 static void join(struct rank *rank, const struct board *board)
 {
-	CUdevice device;
 
-	CU(cuInit, 0);
-	CU(cuDeviceGet, &device, 0);
-	CU(cuDevicePrimaryCtxRetain, &rank->context, device);
-	CU(cuCtxSetCurrent, rank->context);
-	CU(cuStreamCreate, &rank->stream, CU_STREAM_NON_BLOCKING);
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, COUNT * sizeof(float));
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, COUNT * sizeof(float));
+	rank->stream = rank_open(0);
+	rank->send = rank_buffer(COUNT * sizeof(float));
+	rank->recv = rank_buffer(COUNT * sizeof(float));
 	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, COUNT, rank->stream);
 	for (int i = 0; i < COMMS; i++)
 		NCCL(ncclCommInitRank, &rank->comms[i], rank->ranks, board->ids[i], rank->number);
@@ -110,8 +89,7 @@ static void be_rank(const struct board *board, struct rank rank, bool sends)
 {
 	void (*step)(const struct rank *rank, bool crossed) = sends ? pass_on : use_both;
 
-	while (!board->have_ids)
-		usleep(1000);
+	rank_await(&board->have_ids);
 	join(&rank, board);
 	for (int i = 0; i <= STEPS_BEFORE; i++) {
 		if (i == STEPS_BEFORE)
@@ -127,7 +105,6 @@ static void be_rank(const struct board *board, struct rank rank, bool sends)
 int main(int argc, char **argv)
 {
 	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status, worst = 0;
 
 	if (board == MAP_FAILED || argc != 4)
 		return 2;
@@ -142,7 +119,5 @@ int main(int argc, char **argv)
 	for (int i = 0; i < COMMS; i++)
 		NCCL(ncclGetUniqueId, &board->ids[i]);
 	board->have_ids = 1;
-	while (wait(&status) > 0)
-		worst |= status;
-	return worst ? 1 : 0;
+	return ranks_end();
 }

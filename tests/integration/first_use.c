@@ -5,15 +5,11 @@
  * AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do; split, none of these: RANK
  * stays away from a split of the communicator. With "nonblocking" behind it the communicator does not block. An ordinary NCCL program.
  */
-#include <cuda.h>
-#include <nccl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "ranks.h"
 
 enum { COUNT = 3000, STEPS_BEFORE = 60, STEPS_AFTER = 40, STEP_US = 25000, POLL_US = 1000 };
 
@@ -31,22 +27,20 @@ struct plan {
 struct rank {
 	const struct plan *plan;
 	int number;
-	CUcontext context;
 	CUstream stream;
 	float *send, *recv;
 	ncclComm_t comm;
 };
 
-static void need(int result, const char *what)
+/* The calls of a communicator that does not block go on. */
+static void need_or_wait(int result, const char *what)
 {
-	if (!result || result == ncclInProgress)
-		return;
-	fprintf(stderr, "first_use: %s: %d\n", what, result);
-	exit(1);
+	if (result != ncclInProgress)
+		need(result, what);
 }
 
-#define CU(call, ...)	need(call(__VA_ARGS__), #call)
-#define NCCL(call, ...) need(call(__VA_ARGS__), #call)
+#undef NCCL
+#define NCCL(call, ...) need_or_wait(call(__VA_ARGS__), #call)
 
 /* As programs do with communicators that do not block, behind every call. */
 static void settle(const struct rank *rank)
@@ -65,15 +59,10 @@ static void settle(const struct rank *rank)
 static void join(struct rank *rank, ncclUniqueId id)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-	CUdevice device;
 
-	CU(cuInit, 0);
-	CU(cuDeviceGet, &device, rank->number);
-	CU(cuDevicePrimaryCtxRetain, &rank->context, device);
-	CU(cuCtxSetCurrent, rank->context);
-	CU(cuStreamCreate, &rank->stream, CU_STREAM_NON_BLOCKING);
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, COUNT * sizeof(float));
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, COUNT * sizeof(float));
+	rank->stream = rank_open(rank->number);
+	rank->send = rank_buffer(COUNT * sizeof(float));
+	rank->recv = rank_buffer(COUNT * sizeof(float));
 	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, COUNT, rank->stream);
 	config.blocking = !rank->plan->nonblocking;
 	NCCL(ncclCommInitRankConfig, &rank->comm, rank->plan->ranks, id, rank->number, &config);
@@ -136,8 +125,7 @@ static void be_rank(const struct board *board, const struct plan *plan, int numb
 	struct rank rank = { .plan = plan, .number = number };
 	void (*step)(const struct rank *rank) = plan->pair ? pass_on : reduce;
 
-	while (!board->have_id)
-		usleep(1000);
+	rank_await(&board->have_id);
 	join(&rank, plan->order && number == plan->late ? board->other_id : board->id);
 	for (int i = 0; plan->pair && i < STEPS_BEFORE; i++)
 		reduce(&rank);
@@ -155,9 +143,7 @@ static void launch(int number, int board, char **argv)
 {
 	char text[16];
 
-	snprintf(text, sizeof(text), "%d", number);
-	setenv("RANK", text, 1);
-	setenv("LOCAL_RANK", text, 1);
+	rank_name(number);
 	snprintf(text, sizeof(text), "%d", board);
 	setenv("FIRST_USE_BOARD", text, 1);
 	execv(argv[0], argv);
@@ -169,7 +155,6 @@ int main(int argc, char **argv)
 {
 	const char *inherited = getenv("FIRST_USE_BOARD");
 	int fd = inherited ? atoi(inherited) : memfd_create("board", 0);
-	int status, worst = 0;
 
 	if (argc < 5 || fd < 0 || ftruncate(fd, sizeof(struct board)))
 		return 2;
@@ -194,7 +179,5 @@ int main(int argc, char **argv)
 	NCCL(ncclGetUniqueId, &board->id);
 	NCCL(ncclGetUniqueId, &board->other_id);
 	board->have_id = 1;
-	while (wait(&status) > 0)
-		worst |= status;
-	return worst ? 1 : 0;
+	return ranks_end();
 }

@@ -6,15 +6,11 @@
  * destroy, while the GPU still works on something else, for ever; signals, sent round a
  * ring in each step, in which the last rank is late; signals-alone, in which it stays away. An ordinary NCCL program.
  */
-#include <cuda.h>
-#include <nccl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "ranks.h"
 
 enum { COUNT = 3000, BROADCASTS = 150, STEPS = 40, STEP_US = 20000, LATE_US = 60000 };
 
@@ -28,34 +24,17 @@ struct rank {
 	int number, ranks;
 	bool starts_alone; /* the last one is no member at first */
 	struct board *board;
-	CUcontext context;
 	CUstream stream;
 	float *send, *recv;
 	ncclComm_t comm;
 };
 
-static void need(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "newer_calls: %s: %d\n", what, result);
-	exit(1);
-}
-
-#define CU(call, ...)	need(call(__VA_ARGS__), #call)
-#define NCCL(call, ...) need(call(__VA_ARGS__), #call)
-
 static void join(struct rank *rank, ncclUniqueId id)
 {
-	CUdevice device;
 
-	CU(cuInit, 0);
-	CU(cuDeviceGet, &device, rank->number);
-	CU(cuDevicePrimaryCtxRetain, &rank->context, device);
-	CU(cuCtxSetCurrent, rank->context);
-	CU(cuStreamCreate, &rank->stream, CU_STREAM_NON_BLOCKING);
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, COUNT * sizeof(float));
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, COUNT * sizeof(float));
+	rank->stream = rank_open(rank->number);
+	rank->send = rank_buffer(COUNT * sizeof(float));
+	rank->recv = rank_buffer(COUNT * sizeof(float));
 	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, COUNT, rank->stream);
 	if (!rank->starts_alone)
 		NCCL(ncclCommInitRank, &rank->comm, rank->ranks, id, rank->number);
@@ -218,8 +197,7 @@ static void be_rank(struct board *board, const char *what, struct rank rank)
 	while (strcmp(plays[play].name, what) != 0)
 		if (++play == sizeof(plays) / sizeof(*plays))
 			exit(2);
-	while (!board->have_id)
-		usleep(1000);
+	rank_await(&board->have_id);
 	rank.board = board;
 	rank.starts_alone = plays[play].starts_alone;
 	join(&rank, board->id);
@@ -233,9 +211,7 @@ static void launch(int number, int board, char **argv)
 {
 	char text[16];
 
-	snprintf(text, sizeof(text), "%d", number);
-	setenv("RANK", text, 1);
-	setenv("LOCAL_RANK", text, 1);
+	rank_name(number);
 	snprintf(text, sizeof(text), "%d", board);
 	setenv("NEWER_CALLS_BOARD", text, 1);
 	execv(argv[0], argv);
@@ -247,7 +223,6 @@ int main(int argc, char **argv)
 {
 	const char *inherited = getenv("NEWER_CALLS_BOARD");
 	int fd = inherited ? atoi(inherited) : memfd_create("board", 0);
-	int status, worst = 0;
 
 	if (argc < 3 || fd < 0 || ftruncate(fd, sizeof(struct board)))
 		return 2;
@@ -262,7 +237,5 @@ int main(int argc, char **argv)
 			launch(i, fd, argv);
 	NCCL(ncclGetUniqueId, &board->id);
 	board->have_id = 1;
-	while (wait(&status) > 0)
-		worst |= status;
-	return worst ? 1 : 0;
+	return ranks_end();
 }

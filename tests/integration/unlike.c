@@ -3,13 +3,9 @@
  * unlike RANKS STEPS HANGS: ranks that call AllReduce and, through the copy engine, AllGather; the interposer is at work in the
  * first half of them only. Rank HANGS (-1 none) stands still in the middle. An ordinary NCCL program.
  */
-#include <cuda.h>
-#include <nccl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "ranks.h"
 
 enum { COUNT = 3000, COPIES = 3, STEP_US = 25000 };
 
@@ -21,37 +17,20 @@ struct board {
 
 struct rank {
 	int number, ranks;
-	CUcontext context;
 	CUstream stream;
 	float *send, *recv;
 	ncclComm_t comm;
 };
-
-static void need(int result, const char *what)
-{
-	if (!result)
-		return;
-	fprintf(stderr, "unlike: %s: %d\n", what, result);
-	exit(1);
-}
-
-#define CU(call, ...)	need(call(__VA_ARGS__), #call)
-#define NCCL(call, ...) need(call(__VA_ARGS__), #call)
 
 static void join(struct rank *rank, ncclUniqueId id)
 {
 	size_t bytes = (size_t)rank->ranks * COUNT * sizeof(float);
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	ncclWindow_t window;
-	CUdevice device;
 
-	CU(cuInit, 0);
-	CU(cuDeviceGet, &device, rank->number);
-	CU(cuDevicePrimaryCtxRetain, &rank->context, device);
-	CU(cuCtxSetCurrent, rank->context);
-	CU(cuStreamCreate, &rank->stream, CU_STREAM_NON_BLOCKING);
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->send, bytes);
-	CU(cuMemAlloc, (CUdeviceptr *)&rank->recv, bytes);
+	rank->stream = rank_open(rank->number);
+	rank->send = rank_buffer(bytes);
+	rank->recv = rank_buffer(bytes);
 	CU(cuMemsetD32Async, (CUdeviceptr)rank->send, 0, bytes / 4, rank->stream);
 	config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
 	NCCL(ncclCommInitRankConfig, &rank->comm, rank->ranks, id, rank->number, &config);
@@ -74,15 +53,11 @@ static void step(const struct rank *rank, int hangs)
 static void be_rank(struct board *board, int number, int ranks, int steps, int hangs)
 {
 	struct rank rank = { .number = number, .ranks = ranks };
-	char text[16];
 
-	snprintf(text, sizeof(text), "%d", number);
-	setenv("RANK", text, 1);
-	setenv("LOCAL_RANK", text, 1);
+	rank_name(number);
 	if (number >= ranks / 2)
 		setenv("RANKWATCH_PRELOAD", "0", 1);
-	while (!board->have_id)
-		usleep(1000);
+	rank_await(&board->have_id);
 	join(&rank, board->id);
 	for (int i = 0; i < steps; i++)
 		step(&rank, number == hangs && i == steps / 2);
@@ -93,7 +68,7 @@ static void be_rank(struct board *board, int number, int ranks, int steps, int h
 int main(int argc, char **argv)
 {
 	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int ranks = argc == 4 ? atoi(argv[1]) : 0, status, worst = 0;
+	int ranks = argc == 4 ? atoi(argv[1]) : 0;
 
 	if (board == MAP_FAILED || ranks < 2)
 		return 2;
@@ -103,7 +78,5 @@ int main(int argc, char **argv)
 			be_rank(board, i, ranks, atoi(argv[2]), atoi(argv[3]));
 	NCCL(ncclGetUniqueId, &board->id);
 	board->have_id = 1;
-	while (wait(&status) > 0)
-		worst |= status;
-	return worst ? 1 : 0;
+	return ranks_end();
 }

@@ -26,7 +26,7 @@ int ancestor_pair(int ends[2]);
 /* A descriptor to read its memory; the caller closes it. -EPERM, -EACCES: it may not be read; -ESRCH: it has ended;
  * -ETIMEDOUT: not answered within ANCESTOR_MS; -EPIPE: nobody answers any more; or another -errno. */
 int ancestor_open_memory(const struct ancestor_question *question);
-/* The line that tells which system call the thread is in. 0 or as above. */
+/* The line that reports which system call the thread is in. 0 or as above. */
 int ancestor_read_call(const struct ancestor_question *question, uint32_t tid, char line[ANCESTOR_LINE]);
 /* Answers one question, if there is one; never waits. False: nobody asks any more. */
 bool ancestor_answer(int fd);

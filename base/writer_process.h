@@ -36,7 +36,7 @@ struct writer_process {
  * it meant. */
 int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, uint64_t start_ticks,
 			char why[WRITER_PROCESS_WHY]);
-/* The same of the process behind a pidfd that somebody else has handed over, whatever its start: the pidfd itself tells
+/* The same of the process behind a pidfd that somebody else has handed over, whatever its start: the pidfd itself says
  * which one is meant. It is the caller's no longer, also on error. owner (uid_t)-1: anybody's will do. */
 int writer_process_adopt(struct writer_process *process, int pidfd, uid_t owner, char why[WRITER_PROCESS_WHY]);
 /* Is it one, and no other kind of file? Asks /proc/self. */

@@ -111,7 +111,7 @@ static void on_client(void *argument, struct socket_client *client)
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
-	outlet_tell_open(&collector->outlet, client);
+	outlet_report_open(&collector->outlet, client);
 }
 
 static void on_request(void *argument, struct socket_client *client, const struct request *request)
@@ -154,7 +154,7 @@ static void answer_leaving(struct collector *collector, uint64_t now_ns)
 
 	if (!life_owes_summary(&collector->life, &work, now_ns))
 		return;
-	lookout_tell_late(&collector->lookout);
+	lookout_report_late(&collector->lookout);
 
 	char *line = summary_line(collector, false), *last = summary_line(collector, true);
 
@@ -408,7 +408,7 @@ static void say_summary(struct collector *collector)
 	if (summary && !collector->options->quiet)
 		message_print_summary(stderr, "rankwatch collect", summary);
 	if (line && last && collector->socket)
-		socket_tell_end(collector->socket, line, last);
+		socket_report_end(collector->socket, line, last);
 	json_decref(summary);
 	free(line);
 	free(last);

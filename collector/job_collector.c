@@ -109,7 +109,7 @@ static void on_client(void *argument, struct socket_client *client)
 	if (hello)
 		socket_send(client, hello);
 	free(hello);
-	outlet_tell_open(&collector->outlet, client);
+	outlet_report_open(&collector->outlet, client);
 }
 
 static void on_request(void *argument, struct socket_client *client, const struct request *request)

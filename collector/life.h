@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long a collector lives: when launchers that leave get their summary, when nobody else is let in, and when it ends by
- * itself. Pure: told what there is to do, and the time (CLOCK_MONOTONIC). One owner thread.
+ * itself. Pure: it is given what there is to do, and the time (CLOCK_MONOTONIC). One owner thread.
  */
 #ifndef COLLECTOR_LIFE_H
 #define COLLECTOR_LIFE_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-	LIFE_IDLE_MS = 3000,  /* with nothing to do, and nobody to tell */
+	LIFE_IDLE_MS = 3000,  /* with nothing to do, and nobody who listens */
 	LIFE_SILENT_MS = 30000, /* the same, while a directory of boxes does not answer: what there is to do is not known */
 	LIFE_LEAVE_MS = 1500, /* how long a launcher that leaves waits for processes of its job that have not ended … */
 	LIFE_SAVE_MS = 4500,  /* … and for boxes and commands: between SIGTERM and SIGKILL there may be 5 s */
@@ -42,7 +42,7 @@ bool life_owes_summary(struct life *life, const struct life_work *work, uint64_t
 /* They have it; work: as it is now. True: nobody else is to be let in, since another run of the same name is another
  * collector's, however soon it comes. */
 bool life_part(struct life *life, const struct life_work *work, uint64_t now_ns);
-/* Nothing to do, nobody to tell? Then it is over; once it has begun to end, at the latest LIFE_LEAVE_MS later. */
+/* Nothing to do, nobody who listens? Then it is over; once it has begun to end, at the latest LIFE_LEAVE_MS later. */
 bool life_is_over(struct life *life, const struct life_work *work, uint64_t now_ns);
 
 #endif

@@ -21,7 +21,7 @@
 enum { WATCH_TICK_MS = 50 };
 
 struct watch_request {
-	uv_loop_t *loop; /* tells when directories of boxes change */
+	uv_loop_t *loop; /* reports when directories of boxes change */
 	struct analysis *analysis;
 	const char *root;               /* "": this machine, else where its /proc and /sys were recorded */
 	const char *job;                /* whose processes are looked for */

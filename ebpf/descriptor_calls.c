@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* Those in which a thread can wait. The *at() family takes a directory, which tells nothing: left out. */
+/* Those in which a thread can wait. The *at() family takes a directory, which says nothing: left out. */
 static const int calls[] = {
 	SYS_read,         SYS_write,           SYS_pread64,         SYS_pwrite64,    SYS_readv,
 	SYS_writev,       SYS_preadv,          SYS_pwritev,         SYS_preadv2,     SYS_pwritev2,

@@ -16,7 +16,7 @@ struct probes;
 
 enum { PROBES_OWNERS = 64 };
 
-/* What was lost since open, by where. Each is a wait, or a part of one, that is missing or told wrong. */
+/* What was lost since open, by where. Each is a wait, or a part of one, that is missing or reported wrong. */
 struct probes_loss {
 	uint64_t ring;   /* records that found the ring full */
 	uint64_t waits;  /* of threads for which there was no storage */

@@ -13,7 +13,7 @@ static const __u64 short_window_ns = 100000000;
 /* Waits further apart than this are not summed, or a few milliseconds of them would stand for minutes. */
 static const __u64 short_lasts_ns = 1000000000;
 
-/* What tells the file of this call from others; 0 where it has none. Of close(2) it was looked at before. */
+/* What distinguishes the file of this call from others; 0 where it has none. Of close(2) it was looked at before. */
 static __u64 file_key(struct task_struct *task, const struct thread *thread)
 {
 	if (first_is(thread->system_call) == WAITS_NO_DESCRIPTOR)

@@ -73,7 +73,7 @@ struct thread {
 	__u64 queue_ns;
 	struct waker waker;    /* of the period it is in */
 	struct period longest; /* of the system call it is in */
-	struct place closing;  /* close(2) only: afterwards the descriptor tells nothing */
+	struct place closing;  /* close(2) only: afterwards the descriptor says nothing */
 	__u64 due_ns;          /* one of the sums is to be sent then; 0: none */
 	struct short_waits sums[SHORT_WAITS];
 };

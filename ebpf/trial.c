@@ -147,7 +147,7 @@ static void on_record(void *argument, const struct rw_kernel_wait *wait)
 		return;
 	if (is_lock(deeds, wait)) {
 		trial->wait = true;
-		trial->told_ms = (double)(wait->end_ns - wait->start_ns) / 1e6;
+		trial->reported_ms = (double)(wait->end_ns - wait->start_ns) / 1e6;
 		trial->waker = (pid_t)wait->waker_tid == deeds->other_tid;
 	} else if (wait->system_call == SYS_write) {
 		trial->file = wait->inode == deeds->pipe_inode && !strcmp(wait->file_system, "pipefs");

@@ -14,7 +14,7 @@ struct trial {
 	bool waker;     /* … and the thread that ended it */
 	bool file;      /* a write that had to wait, and the pipe that it was to */
 	double true_ms; /* the wait for the lock by the child's own clock … */
-	double told_ms; /* … and as reported, 0: it was not */
+	double reported_ms; /* … and as reported, 0: it was not */
 	uint64_t lost;  /* events, meanwhile */
 	bool by_helper; /* the programs were rankwatchd's */
 };

@@ -13,7 +13,7 @@ struct announcement {
 	json_t *grave;              /* what it was, when it is over as a notice: its newest revision that was more */
 	uint64_t seen_ns, shown_ns; /* shown 0: never */
 	bool is_new;                /* not shown as it is now */
-	bool is_told_open;          /* what was shown last is still open to its reader */
+	bool is_reported_open;          /* what was shown last is still open to its reader */
 	bool is_another;            /* since then the rank made other bad values */
 	unsigned hastened;          /* how often others were shown before a minute was over */
 };
@@ -123,10 +123,10 @@ static bool is_another(const struct announcement *announcement, const json_t *fi
 	       strcmp(text_of(before, "first_seen"), text_of(finding, "first_seen")) != 0;
 }
 
-/* Whoever was shown that it began is told that it is over. */
+/* Whoever was shown that it began is shown that it is over. */
 static bool is_end(const struct announcement *announcement)
 {
-	return announcement->is_told_open && is_closed(announcement->finding);
+	return announcement->is_reported_open && is_closed(announcement->finding);
 }
 
 /* Of the times that a rank made bad values the first, unless a later one is more severe. */
@@ -159,7 +159,7 @@ static void show(struct announcer *announcer, struct announcement *announcement,
 {
 	count_hastened(announcement);
 	announcement->is_new = false;
-	announcement->is_told_open = !is_closed(announcement->finding);
+	announcement->is_reported_open = !is_closed(announcement->finding);
 	announcement->shown_ns = now_ns;
 	if (announcer->text)
 		finding_print(announcer->text, announcement->finding, &announcer->style);
@@ -243,7 +243,7 @@ json_t *announcer_worst(const struct announcer *announcer)
 /* It came back after its end was shown, within the minute in which it is not shown again. */
 static bool began_anew(const struct announcement *announcement)
 {
-	return !announcement->is_told_open && !is_closed(announcement->finding);
+	return !announcement->is_reported_open && !is_closed(announcement->finding);
 }
 
 void announcer_finish(struct announcer *announcer)

@@ -28,7 +28,7 @@ static struct board_entry *add(struct board *board, const char *id)
 
 	struct board_entry *entry = &board->entries[board->count++];
 
-	*entry = (struct board_entry){ .severity = RW_NOTICE, .told = RW_NOTICE };
+	*entry = (struct board_entry){ .severity = RW_NOTICE, .reported = RW_NOTICE };
 	snprintf(entry->id, sizeof(entry->id), "%s", id);
 	return entry;
 }
@@ -69,28 +69,28 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 }
 
 /* The highest severity at which they have heard of the entry's incident, through whichever finding of it. */
-static enum rw_severity told_of_incident(const struct board *board, const struct board_entry *entry)
+static enum rw_severity reported_of_incident(const struct board *board, const struct board_entry *entry)
 {
-	enum rw_severity told = entry->told;
+	enum rw_severity reported = entry->reported;
 
 	for (size_t i = 0; i < board->count; i++)
-		if (strcmp(board->entries[i].incident, entry->incident) == 0 && board->entries[i].told > told)
-			told = board->entries[i].told;
-	return told;
+		if (strcmp(board->entries[i].incident, entry->incident) == 0 && board->entries[i].reported > reported)
+			reported = board->entries[i].reported;
+	return reported;
 }
 
-bool board_tell(struct board *board, const struct rw_finding *finding)
+bool board_report(struct board *board, const struct rw_finding *finding)
 {
 	struct board_entry *entry = find(board, finding->id);
-	enum rw_severity known = entry->told;
+	enum rw_severity known = entry->reported;
 
 	if (finding->state == RW_FINDING_CLOSED) {
-		entry->told = RW_NOTICE;
+		entry->reported = RW_NOTICE;
 		return known != RW_NOTICE;
 	}
-	if (finding->severity <= told_of_incident(board, entry))
+	if (finding->severity <= reported_of_incident(board, entry))
 		return false;
-	entry->told = finding->severity;
+	entry->reported = finding->severity;
 	return true;
 }
 

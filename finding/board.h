@@ -13,7 +13,7 @@ struct board_entry {
 	char id[24], incident[24];
 	enum rw_kind kind;
 	enum rw_severity severity; /* highest so far */
-	enum rw_severity told;     /* RW_NOTICE: none who hears only of news knows of it */
+	enum rw_severity reported;     /* RW_NOTICE: none who hears only of news knows of it */
 	char *line;                /* NULL: closed */
 	uint64_t first_seen_ns;    /* 0: nothing was put yet */
 };
@@ -30,7 +30,7 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 /* Whether those who hear only of news should hear of this finding, which was put before; they are then taken to know
  * it. News is that one opens, becomes more severe, or closes; of an incident, that its worst finding does. Notices are
  * no news. */
-bool board_tell(struct board *board, const struct rw_finding *finding);
+bool board_report(struct board *board, const struct rw_finding *finding);
 /* In all counts values that are bad again after their finding was closed are another finding, although the id is the
  * same. */
 /* Number of findings so far whose highest severity is this one. */

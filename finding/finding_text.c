@@ -107,7 +107,7 @@ static void write_head_of_job(FILE *out, const json_t *finding)
 	write_head(out, finding);
 }
 
-/* In these the ranks are still waiting; the others tell of waits that came and went. */
+/* In these the ranks are still waiting; the others report waits that came and went. */
 static bool is_stuck(const json_t *finding)
 {
 	return value_is(finding, "kind", "hang") || value_is(finding, "kind", "gone") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of two findings is told first: the first of all is the verdict. */
+/* Which of two findings is reported first: the first of all is the verdict. */
 #ifndef FINDING_WEIGHT_H
 #define FINDING_WEIGHT_H
 

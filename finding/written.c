@@ -32,7 +32,7 @@ static bool is(const json_t *finding, const char *key, const char *text)
 	return !strcmp(text_of(finding, key), text);
 }
 
-/* What is open already and is said to open is told by a collector that was started anew. */
+/* What is open already and is said to open is reported by a collector that was started anew. */
 static char *go_on(struct written *written, const json_t *finding)
 {
 	if (is(finding, "state", "closed"))

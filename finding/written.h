@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file of findings has been told so far: so that a reader of the file alone finds each one's beginning in it. */
+/* What a file of findings holds so far: so that a reader of the file alone finds each one's beginning in it. */
 #ifndef FINDING_WRITTEN_H
 #define FINDING_WRITTEN_H
 

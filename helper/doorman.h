@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 /* Passes packets between the two until one of them goes, then ends the process. Both do not block. why: NULL, or why
- * this client is refused: it is told, and the process ends. */
+ * this client is refused: it gets an answer, and the process ends. */
 _Noreturn void doorman_run(int client, int helper, const char *why);
 
 /* Whether a packet of this many bytes is a request that goes on; fd: the descriptor that came with it, -1: none. */

@@ -79,7 +79,7 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-/* Where nothing can be loaded it runs on, to tell each client why: systemd would only start it again. */
+/* Where nothing can be loaded it runs on, to answer each client why: systemd would only start it again. */
 static bool load(struct server *server)
 {
 	if (probes_open_shared(&server->probes, THRESHOLD_NS, server_record, server, server->why)) {

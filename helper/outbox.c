@@ -109,7 +109,7 @@ int outbox_send(struct outbox *outbox, int fd, const struct rw_helper_loss *loss
 {
 	static uint8_t packet[RW_HELPER_PACKET];
 
-	while (outbox->begin < outbox->end || memcmp(&outbox->told, loss, sizeof(*loss)) != 0) {
+	while (outbox->begin < outbox->end || memcmp(&outbox->reported, loss, sizeof(*loss)) != 0) {
 		bool answer =
 		    outbox->begin < outbox->end && item_at(outbox, outbox->begin).kind == RW_HELPER_ANSWER;
 		size_t next,
@@ -118,7 +118,7 @@ int outbox_send(struct outbox *outbox, int fd, const struct rw_helper_loss *loss
 		if (send(fd, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;
 		outbox->begin = next;
-		outbox->told = *loss;
+		outbox->reported = *loss;
 	}
 	outbox_free(outbox);
 	return 0;

@@ -18,7 +18,7 @@ struct outbox {
 	uint8_t *bytes; /* NULL while there is nothing */
 	size_t begin, end;
 	uint64_t lost;		    /* records that found no room */
-	struct rw_helper_loss told; /* with the latest packet */
+	struct rw_helper_loss reported; /* with the latest packet */
 };
 
 void outbox_free(struct outbox *outbox);

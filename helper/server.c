@@ -28,7 +28,7 @@ static struct rw_helper_loss loss_of(const struct server *server, const struct c
 
 static void send_waiting(struct server *server, struct client *client)
 {
-	struct rw_helper_loss loss = client->outbox.told;
+	struct rw_helper_loss loss = client->outbox.reported;
 	int err;
 
 	if (server->probes && client->user)

@@ -80,24 +80,24 @@ static uint64_t time_of(const struct kernel_log *log, uint64_t stamp_us, uint64_
 	return log->caught_up || stamp_ns > now_ns ? now_ns : stamp_ns;
 }
 
-static int tell(const struct kernel_log *log, const char *bytes, size_t length, uint64_t now_ns,
+static int report(const struct kernel_log *log, const char *bytes, size_t length, uint64_t now_ns,
 		kernel_log_event *event, void *argument)
 {
-	struct analysis_gpu_event told = { .source = ANALYSIS_GPU_KERNEL_LOG };
+	struct analysis_gpu_event reported = { .source = ANALYSIS_GPU_KERNEL_LOG };
 	struct xid_line line;
 
 	if (xid_line_parse(bytes, length, &line))
 		return 0;
-	told.at_ns = time_of(log, line.stamp_us, now_ns);
-	told.xid = line.xid;
-	told.pid = line.pid;
-	memcpy(told.pci, line.pci, sizeof(told.pci));
-	memcpy(told.text, line.text, sizeof(told.text));
-	event(argument, &told);
+	reported.at_ns = time_of(log, line.stamp_us, now_ns);
+	reported.xid = line.xid;
+	reported.pid = line.pid;
+	memcpy(reported.pci, line.pci, sizeof(reported.pci));
+	memcpy(reported.text, line.text, sizeof(reported.text));
+	event(argument, &reported);
 	return 1;
 }
 
-static void tell_oom(const struct kernel_log *log, const char *line, uint64_t now_ns)
+static void report_oom(const struct kernel_log *log, const char *line, uint64_t now_ns)
 {
 	uint64_t stamp_us;
 	int32_t pid;
@@ -127,8 +127,8 @@ static int take_lines(struct kernel_log *log, uint64_t now_ns, kernel_log_event 
 	for (; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
 		*newline = '\0'; /* ends what sscanf() looks at: the buffer may be full */
 		note_begin(log, at);
-		tell_oom(log, at, now_ns);
-		found += tell(log, at, (size_t)(newline - at), now_ns, event, argument);
+		report_oom(log, at, now_ns);
+		found += report(log, at, (size_t)(newline - at), now_ns, event, argument);
 	}
 	log->used = (size_t)(end - at);
 	if (log->used > RECORD_MAX)

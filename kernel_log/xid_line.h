@@ -15,7 +15,7 @@ struct xid_line {
 	uint64_t stamp_us; /* of the kernel's log clock, which is near CLOCK_MONOTONIC */
 	char pci[24];      /* "0000:3b:00", as the driver wrote it */
 	uint32_t xid;
-	int32_t pid;    /* -1: not told */
+	int32_t pid;    /* -1: not reported */
 	char text[128]; /* what follows number, pid and name; printable */
 };
 

@@ -11,8 +11,8 @@
 #include "finding/json_text.h"
 
 enum { PATH_COLUMNS = 40 };
-static const double told = 0.05;  /* of the time is worth a line, */
-static const double large = 0.25; /* and this where it may well be as it should */
+static const double worth_a_line = 0.05; /* of the time; */
+static const double large = 0.25;        /* this where it may well be as it should */
 
 static json_t *count_or_null(uint64_t count)
 {
@@ -184,12 +184,12 @@ static void print_not_named(FILE *out, const char *before, int label, const json
 /* Where no rank can be named it is said why. */
 static void print_unnamed(FILE *out, const char *before, int label, const json_t *account)
 {
-	if (number(account, "nobody") >= told) {
+	if (number(account, "nobody") >= worth_a_line) {
 		print_label(out, before, label, "waited");
 		fprintf(out,
 			"%d %% of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n",
 			percent(account, "nobody"));
-	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= told &&
+	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= worth_a_line &&
 		   !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
 		fputs("the ranks for each other by turns: in the steps that ended none was late more than the others\n", out);
@@ -220,7 +220,7 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 	bool left_out = json_is_true(json_object_get(account, "left_out")), named = is_any_named(losses);
 
 	if (!json_is_object(account) ||
-	    (!left_out && number(account, "wait") < told && !json_array_size(losses) && number(account, "transfer") < large))
+	    (!left_out && number(account, "wait") < worth_a_line && !json_array_size(losses) && number(account, "transfer") < large))
 		return;
 	print_label(out, before, label, "time");
 	fprintf(out, "own work %d %%, waiting for other ranks %d %%, transfers %d %%, not seen %d %%\n",

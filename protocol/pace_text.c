@@ -31,15 +31,15 @@ static json_t *watchdog_json(const struct analysis_pace *pace)
 json_t *pace_text_json(const struct analysis_pace *pace)
 {
 	static const char *const names[] = { [ANALYSIS_PACE_STEADY] = "steady", [ANALYSIS_PACE_LONGER] = "longer", [ANALYSIS_PACE_GROWS] = "grows" };
-	bool grows = pace->course == ANALYSIS_PACE_GROWS, told = grows || pace->course == ANALYSIS_PACE_LONGER;
+	bool grows = pace->course == ANALYSIS_PACE_GROWS, reported = grows || pace->course == ANALYSIS_PACE_LONGER;
 
 	if (pace->course == ANALYSIS_PACE_UNKNOWN)
 		return json_null();
 	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "course", names[pace->course], "known", (json_int_t)pace->known,
-			 "step", (json_int_t)pace->step, "since_step", known(told ? pace->since_step : 0), "before_ms",
-			 told ? json_real(pace->before_ms) : json_null(), "now_ms", pace->now_ms, "ms_per_step",
+			 "step", (json_int_t)pace->step, "since_step", known(reported ? pace->since_step : 0), "before_ms",
+			 reported ? json_real(pace->before_ms) : json_null(), "now_ms", pace->now_ms, "ms_per_step",
 			 grows ? json_real(pace->ms_per_step) : json_null(), "late_share",
-			 told ? json_real(pace->late_share) : json_null(), "watchdog", watchdog_json(pace));
+			 reported ? json_real(pace->late_share) : json_null(), "watchdog", watchdog_json(pace));
 }
 
 static void print_step(FILE *out, double ms)

@@ -40,10 +40,10 @@ bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_
 									     sight->with_ebpf <= news->most.with_ebpf)))
 		news->most = *sight;
 	if (!sight->processes || now_ns - news->since_ns < settled_ns ||
-	    (sight->processes <= news->told_processes && without <= news->told_without))
+	    (sight->processes <= news->reported_processes && without <= news->reported_without))
 		return false;
-	news->told_processes = sight->processes;
-	news->told_without = without;
+	news->reported_processes = sight->processes;
+	news->reported_without = without;
 	return true;
 }
 

@@ -25,11 +25,11 @@ struct sight {
 struct sight_news {
 	struct sight seen, most; /* most: at the time when most processes were watched */
 	uint64_t since_ns;
-	unsigned told_processes, told_without;
+	unsigned reported_processes, reported_without;
 };
 
 const char *sight_level_name(enum rw_level level);
-/* Is it to be told? Once it has stayed the same for a second, and when ranks have come, or were lost to a lower level,
+/* Is it to be reported? Once it has stayed the same for a second, and when ranks have come, or were lost to a lower level,
  * since the last time; that they leave is none. */
 bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_t now_ns);
 

@@ -81,7 +81,7 @@ static json_t *thread_json(const struct snapshot_source *source, const struct an
 }
 
 /* Of what is not known here there is no key, or null. */
-static json_t *told_rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
+static json_t *reported_rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
 {
 	const struct account_parts *parts = &rank->parts;
 
@@ -113,7 +113,7 @@ static json_t *rank_json(const struct snapshot_source *source, const struct anal
 	const struct account_parts *parts = &rank->parts;
 
 	if (rank->by_messages)
-		return told_rank_json(source, rank);
+		return reported_rank_json(source, rank);
 
 	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
 			 (int)rank->rank, "host", json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
@@ -367,7 +367,7 @@ static json_t *deadline_json(const struct snapshot_source *source)
 }
 
 /* Of steps and of what was not seen messages say nothing. */
-static json_t *told_job_json(const struct snapshot_source *source)
+static json_t *reported_job_json(const struct snapshot_source *source)
 {
 	struct analysis_summary summary;
 
@@ -382,7 +382,7 @@ static json_t *job_json(const struct snapshot_source *source)
 	struct analysis_summary summary;
 
 	if (source->messages)
-		return told_job_json(source);
+		return reported_job_json(source);
 
 	analysis_summarise(source->analysis, &summary);
 	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id", json_name(source->job), "processes",

@@ -19,10 +19,10 @@ struct witness {
 	const struct suite_draw *draw;
 	struct suite_course course;
 	struct suite_result *result;
-	FILE *told;
+	FILE *reported;
 	bool *named; /* by rank */
 	int wrong, inconclusive, transfers;
-	bool kind, cause; /* are right, as told last */
+	bool kind, cause; /* are right, as reported last */
 };
 
 const char *suite_verdict_name(enum suite_verdict verdict)
@@ -56,7 +56,7 @@ static bool is_cause(const struct suite_draw *draw, enum rw_cause_class cause)
 	if (draw->fault >= FAULT_NEVER)
 		return draw->fault == FAULT_STOPPED ? cause == RW_CAUSE_STOPPED :
 		       draw->fault == FAULT_KILLED || draw->fault == FAULT_EXITED ? cause == RW_CAUSE_GONE : true;
-	/* Of what nobody saw no class is told: RW_CAUSE_UNKNOWN is 0. */
+	/* Of what nobody saw no class is reported: RW_CAUSE_UNKNOWN is 0. */
 	return cause == seen[draw->cause];
 }
 
@@ -91,18 +91,18 @@ static void repeat(const struct witness *witness, const struct rw_finding *findi
 	static const char *const severities[] = { "notice", "warning", "critical" };
 	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
 
-	fprintf(witness->told, "        step %d, %.1f s: %s, %s, %s: %s; %s\n", witness->course.step, witness->course.now_ms / 1000,
+	fprintf(witness->reported, "        step %d, %.1f s: %s, %s, %s: %s; %s\n", witness->course.step, witness->course.now_ms / 1000,
 		states[finding->state], severities[finding->severity], confidences[finding->confidence], finding->text,
 		finding->cause.present && finding->cause.text ? finding->cause.text : "no cause");
 	for (size_t i = 0; i < finding->missing_count; i++)
-		fprintf(witness->told, "            not seen: %s\n", finding->missing[i]);
+		fprintf(witness->reported, "            not seen: %s\n", finding->missing[i]);
 }
 
 static void hear(void *argument, const struct rw_finding *finding)
 {
 	struct witness *witness = argument;
 
-	if (witness->told)
+	if (witness->reported)
 		repeat(witness, finding);
 	if (finding->severity < RW_WARNING || finding->state == RW_FINDING_CLOSED)
 		return;
@@ -207,9 +207,9 @@ static enum suite_verdict verdict(const struct witness *witness)
 	return witness->kind && witness->cause ? VERDICT_RIGHT : VERDICT_CAUSE;
 }
 
-void suite_judge(const struct suite_draw *draw, struct suite_result *result, FILE *told)
+void suite_judge(const struct suite_draw *draw, struct suite_result *result, FILE *reported)
 {
-	struct witness witness = { .draw = draw, .result = result, .told = told };
+	struct witness witness = { .draw = draw, .result = result, .reported = reported };
 	struct analysis_account account;
 
 	*result = (struct suite_result){ .share = -1, .kind = -1, .cause = -1, .stands_out = INFINITY };

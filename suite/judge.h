@@ -27,15 +27,15 @@ struct suite_result {
 	/* How far the ranks at fault stand out of what healthy ranks of this job were late by over as many steps;
 	 * infinite where the fault is not one of lateness. */
 	double stands_out;
-	double share, true_share; /* told last of one rank, and what its late steps are; -1 */
+	double share, true_share; /* reported last of one rank, and what its late steps are; -1 */
 	bool accounted;		  /* where the time went names it, at the end */
-	int kind, cause;	  /* told last of a rank at fault; -1 */
+	int kind, cause;	  /* reported last of a rank at fault; -1 */
 	char text[256];		  /* that decided: the first wrong one, or the last */
 	unsigned long steps_seen;
 };
 
 const char *suite_verdict_name(enum suite_verdict verdict);
-/* told: every finding goes there, too; NULL: nowhere. */
-void suite_judge(const struct suite_draw *draw, struct suite_result *result, FILE *told);
+/* reported: every finding goes there, too; NULL: nowhere. */
+void suite_judge(const struct suite_draw *draw, struct suite_result *result, FILE *reported);
 
 #endif

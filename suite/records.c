@@ -35,7 +35,7 @@ struct records {
 	size_t wait_count, wait_room;
 	double next_ms, nvml_ms, ended_ms, throttled_ms;
 	int ended;
-	bool told;
+	bool reported;
 };
 
 int records_width(const struct suite_draw *draw)
@@ -328,9 +328,9 @@ static void show_end(struct records *records)
 		{ FAULT_EXITED, ANALYSIS_EXITED, 3 << 8 },
 	};
 
-	if (records->ended < 0 || records->told || records->next_ms < records->ended_ms + 50)
+	if (records->ended < 0 || records->reported || records->next_ms < records->ended_ms + 50)
 		return;
-	records->told = true;
+	records->reported = true;
 	for (size_t i = 0; i < sizeof(lives) / sizeof(*lives); i++)
 		if (lives[i].how == records->draw->fault)
 			analysis_set_life(records->analysis, (analysis_process_id)(PROCESS_BASE + records->ended), lives[i].life,

@@ -41,7 +41,7 @@ int live_box_hold_process(struct live_box *box, const struct box_reader *reader,
 	return err;
 }
 
-/* Of a process that its parent has not waited for yet. 0 is what the kernel shows whom it does not tell, too. */
+/* Of a process that its parent has not waited for yet. 0 is also what the kernel shows to those who may not know. */
 static int unreaped_status(const struct writer_process *writer)
 {
 	char text[1024];

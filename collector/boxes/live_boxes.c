@@ -255,7 +255,7 @@ static void note_ending(const struct box_reader *reader, int status)
 	own_box_write(reader, RW_ENDING_OFFSET, &ending, sizeof(ending));
 }
 
-/* The feed has told the analysis that the process ended, as far as the box knows; its status says how. A record that
+/* The feed has reported to the analysis that the process ended, as far as the box knows; its status says how. A record that
  * the process itself left is worth more: exit() ran to its end. */
 static void conclude(struct live_boxes *boxes, struct live_box *box)
 {

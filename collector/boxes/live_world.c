@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A box's first communicators are the ones that all its ranks share; a few tell a run as well as all of them. */
+/* A box's first communicators are the ones that all its ranks share; a few identify a run as well as all of them. */
 enum { LOOKED_AT = 16 };
 
 static bool has(const struct live_world *world, uint64_t id)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The communicators of the processes that live: NCCL numbers them at random, so they tell one run of a job from the
+/* The communicators of the processes that live: NCCL numbers them at random, so they distinguish one run of a job from the
  * one before it. */
 #ifndef COLLECTOR_BOXES_LIVE_WORLD_H
 #define COLLECTOR_BOXES_LIVE_WORLD_H

@@ -49,7 +49,7 @@ static void try_store(const void *argument, void *result)
 	*(char *)result = 1;
 }
 
-/* Its errors are told by whoever opens it next. */
+/* Its errors are reported by whoever opens it next. */
 static bool answers(const char *directory, const char *job)
 {
 	const struct trial trial = { directory, job };

@@ -370,7 +370,7 @@ static enum analysis_absence judge(const struct absentees *absentees, const stru
 }
 
 /* Is there a rank without a black box, whose process may end before anybody waits for it? Among processes on several
- * hosts, nobody could tell that it did. */
+ * hosts, nobody could know that it did. */
 static bool may_be_missed(const struct absentees *absentees)
 {
 	struct analysis_summary summary;

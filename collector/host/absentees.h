@@ -61,7 +61,7 @@ struct absentees {
 };
 
 /* Call often. A look is a pass over /proc: once a second while somebody is waited for, and less and less often before,
- * until all ranks have a black box. What a look finds is told to the analysis from the loop, later. */
+ * until all ranks have a black box. What a look finds is reported to the analysis from the loop, later. */
 void absentees_look(struct absentees *absentees, uint64_t now_ns);
 /* The process has a black box now, and is watched for that one's sake. */
 void absentees_let_go(struct absentees *absentees, pid_t pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine tells of its GPUs, for the analysis: NVML's readings and Xids, and the Xids of the kernel log, as
+ * What this machine reports of its GPUs, for the analysis: NVML's readings and Xids, and the Xids of the kernel log, as
  * far as they are there and rights allow. One owner thread; nothing here waits for the driver.
  */
 #ifndef COLLECTOR_HOST_GPU_HEALTH_H

@@ -96,13 +96,13 @@ static struct process *find(const struct host *host, analysis_process_id id)
 /* What a thread that has ended meanwhile was called inside is not known. */
 static void pass_inner(struct host *host, struct inner_threads *inner, const struct analysis_wait *wait)
 {
-	struct analysis_wait told = *wait;
+	struct analysis_wait reported = *wait;
 
-	told.tid = inner_threads_number(inner, wait->tid, wait->end_ns);
+	reported.tid = inner_threads_number(inner, wait->tid, wait->end_ns);
 	if (!wait->out_of_process_wake)
-		told.waker_tid = inner_threads_number(inner, wait->waker_tid, wait->end_ns);
-	if (told.tid)
-		analysis_add_wait(host->analysis, &told);
+		reported.waker_tid = inner_threads_number(inner, wait->waker_tid, wait->end_ns);
+	if (reported.tid)
+		analysis_add_wait(host->analysis, &reported);
 }
 
 static bool sleeps_in(const struct analysis_wait *wait, const char *function)

@@ -120,32 +120,32 @@ void python_source_unwatch(struct python_source *source, analysis_process_id id)
 		*process = source->processes[--source->count];
 }
 
-static struct analysis_python_place told_place(const struct python_place *place)
+static struct analysis_python_place place_of(const struct python_place *place)
 {
-	struct analysis_python_place told = { .line = place->line };
+	struct analysis_python_place reported = { .line = place->line };
 
-	memcpy(told.function, place->function, sizeof(told.function));
-	memcpy(told.file, place->file, sizeof(told.file));
-	return told;
+	memcpy(reported.function, place->function, sizeof(reported.function));
+	memcpy(reported.file, place->file, sizeof(reported.file));
+	return reported;
 }
 
-static void tell(const struct python_source *source, const struct pass *pass)
+static void report(const struct python_source *source, const struct pass *pass)
 {
-	static struct analysis_python told;
+	static struct analysis_python reported;
 	const struct python_view *view = &pass->seen.view;
 
-	told = (struct analysis_python){ .process = pass->process,
+	reported = (struct analysis_python){ .process = pass->process,
 					 .at_ns = pass->seen.at_ns,
 					 .tid = pass->look.tid,
 					 .waits = pass->seen.waits,
 					 .holder = view->holder,
 					 .collecting = view->collecting };
 	for (uint32_t i = 0; i < view->thread_count; i++) {
-		told.threads[told.thread_count].tid = view->threads[i].tid;
-		told.threads[told.thread_count].inner = told_place(&view->threads[i].inner);
-		told.threads[told.thread_count++].own = told_place(&view->threads[i].own);
+		reported.threads[reported.thread_count].tid = view->threads[i].tid;
+		reported.threads[reported.thread_count].inner = place_of(&view->threads[i].inner);
+		reported.threads[reported.thread_count++].own = place_of(&view->threads[i].own);
 	}
-	analysis_add_python(source->analysis, &told);
+	analysis_add_python(source->analysis, &reported);
 }
 
 static void say_version(struct python_source *source, const struct process *process, uint32_t version)
@@ -215,7 +215,7 @@ static void conclude(struct python_source *source, const struct pass *pass)
 	process->left_alone |=
 	    pass->seen.error == -ENOTSUP || pass->seen.error == -ENOENT || pass->seen.error == -EXDEV;
 	if (!pass->seen.error)
-		tell(source, pass);
+		report(source, pass);
 }
 
 static void work(uv_work_t *work)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the Python of ranks is that others wait for: looked at while they do, a few times, beside the event loop, and told
+ * Where the Python of ranks is that others wait for: looked at while they do, a few times, beside the event loop, and reported
  * to the analysis. A process is never stopped for it. One owner thread.
  */
 #ifndef COLLECTOR_HOST_PYTHON_SOURCE_H

@@ -22,7 +22,7 @@ struct answers {
 	const struct outlet *outlet;
 	const struct host *host;   /* NULL there */
 	const char *job;
-	struct analysis_account account; /* as it was at account_ns: it takes a while to tell */
+	struct analysis_account account; /* as it was at account_ns: it takes a while to work out */
 	uint64_t account_ns;
 };
 

@@ -28,7 +28,7 @@ struct entry {
 	json_int_t number;
 	json_t *finding;
 	size_t size;   /* bytes as a line; 0: not written yet */
-	uint64_t told; /* the higher, the later */
+	uint64_t reported; /* the higher, the later */
 	bool news;
 };
 
@@ -37,9 +37,9 @@ struct evidence_sink {
 	struct entry *entries; /* in the order in which they were opened: who reads the file goes by that */
 	size_t count, room, bytes;
 	json_int_t last_number;
-	uint64_t created_ns, retry_ns, told;
+	uint64_t created_ns, retry_ns, reported;
 	bool news, loaded, stale; /* stale: the file is to be made anew */
-	bool unsaved;             /* evidence_sink_news() has not told it */
+	bool unsaved;             /* evidence_sink_news() has not reported it */
 	bool quiet, said;
 };
 
@@ -134,7 +134,7 @@ static void put(struct evidence_sink *sink, json_t *finding)
 	}
 	json_decref(entry->finding);
 	entry->finding = finding;
-	entry->told = ++sink->told;
+	entry->reported = ++sink->reported;
 	entry->news = sink->news = true;
 }
 
@@ -202,7 +202,7 @@ static bool is_needed_less(const struct entry *left, const struct entry *right)
 {
 	bool is_over = value_is(left->finding, "state", "closed");
 
-	return is_over != value_is(right->finding, "state", "closed") ? is_over : left->told < right->told;
+	return is_over != value_is(right->finding, "state", "closed") ? is_over : left->reported < right->reported;
 }
 
 static size_t least_needed(const struct evidence_sink *sink)

@@ -18,14 +18,14 @@ static void print(const struct sight *sight)
 }
 
 /* One launcher of the job says it; those who only listen hear it as well. */
-static void tell(struct lookout *lookout, const struct sight *sight, bool is_news)
+static void report(struct lookout *lookout, const struct sight *sight, bool is_news)
 {
-	char *line = is_news || !lookout->launcher_told ? message_watching(sight) : NULL;
+	char *line = is_news || !lookout->launcher_informed ? message_watching(sight) : NULL;
 
 	if (line && lookout->socket && is_news)
 		socket_send_listeners(lookout->socket, line);
 	if (line && lookout->socket)
-		lookout->launcher_told = socket_send_launcher(lookout->socket, line);
+		lookout->launcher_informed = socket_send_launcher(lookout->socket, line);
 	if (is_news && !lookout->quiet)
 		print(sight);
 	free(line);
@@ -38,18 +38,18 @@ void lookout_tick(struct lookout *lookout, uint64_t now_ns)
 	host_see(lookout->host, &sight);
 
 	bool is_news = sight_news_take(&lookout->news, &sight, now_ns);
-	bool is_due = !lookout->launcher_told && lookout->news.told_processes && sight.processes && lookout->socket &&
+	bool is_due = !lookout->launcher_informed && lookout->news.reported_processes && sight.processes && lookout->socket &&
 		      socket_runs(lookout->socket);
 
 	if (is_news || is_due)
-		tell(lookout, &sight, is_news);
+		report(lookout, &sight, is_news);
 }
 
-void lookout_tell_late(struct lookout *lookout)
+void lookout_report_late(struct lookout *lookout)
 {
-	if (!lookout->news.told_processes && lookout->news.most.processes)
-		tell(lookout, &lookout->news.most, true);
-	lookout->news.told_processes = lookout->news.most.processes;
+	if (!lookout->news.reported_processes && lookout->news.most.processes)
+		report(lookout, &lookout->news.most, true);
+	lookout->news.reported_processes = lookout->news.most.processes;
 }
 
 void lookout_sum(const struct lookout *lookout, struct sight *sight)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells how deep the job's ranks are seen on this host when that is news: to people, to who listens, and to one
+/* Reports how deep the job's ranks are seen on this host when that is news: to people, to who listens, and to one
  * launcher of the job, which prints it. One owner thread. */
 #ifndef COLLECTOR_SINKS_LOOKOUT_H
 #define COLLECTOR_SINKS_LOOKOUT_H
@@ -15,15 +15,15 @@
 struct lookout {
 	const struct host *host;
 	struct socket_sink *socket; /* NULL none */
-	bool quiet;                 /* people are told nothing */
+	bool quiet;                 /* nothing is printed for people */
 	struct sight_news news;
-	bool launcher_told; /* of what was told last */
+	bool launcher_informed; /* of what was reported last */
 };
 
 /* With each turn of the loop. */
 void lookout_tick(struct lookout *lookout, uint64_t now_ns);
 /* Of a job that was over before its ranks had settled. */
-void lookout_tell_late(struct lookout *lookout);
+void lookout_report_late(struct lookout *lookout);
 /* What is seen now; where no rank is any more, what was when most were. */
 void lookout_sum(const struct lookout *lookout, struct sight *sight);
 

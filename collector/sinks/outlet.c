@@ -63,9 +63,9 @@ static void hand_out(struct outlet *outlet, const struct rw_finding *finding, co
 	if (outlet->socket)
 		socket_send_all(outlet->socket, line);
 	publisher_finding(outlet->publisher, line);
-	if (board_tell(&outlet->board, finding) && !known)
+	if (board_report(&outlet->board, finding) && !known)
 		command_sink_put(outlet->command, line);
-	announce(outlet, line); /* a notice may have been more before: its end is told */
+	announce(outlet, line); /* a notice may have been more before: its end is reported */
 }
 
 /* Takes the line. */
@@ -105,7 +105,7 @@ void outlet_put_known(void *argument, const json_t *finding)
 	put_json(argument, finding, true);
 }
 
-void outlet_tell_open(const struct outlet *outlet, struct socket_client *client)
+void outlet_report_open(const struct outlet *outlet, struct socket_client *client)
 {
 	for (size_t i = 0; i < outlet->board.count; i++)
 		if (outlet->board.entries[i].line)

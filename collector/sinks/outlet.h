@@ -27,18 +27,18 @@ struct outlet {
 	struct line_sink *lines;      /* NULL none … */
 	struct written written;       /* … and what went there */
 	struct announcer announcer;   /* text for people; quiet: none */
-	bool mute; /* set by the owner while what is told was so once: only what is still open at the end is news */
+	bool mute; /* set by the owner while what is reported was so once: only what is still open at the end is news */
 };
 
 /* path: "-" is stdout, NULL none; must outlive the outlet. 0 or -errno, which is said on stderr. */
 int outlet_open(struct outlet *outlet, const char *path, bool quiet);
 void outlet_tick(struct outlet *outlet);                         /* with each turn of the loop */
 void outlet_put(void *outlet, const struct rw_finding *finding); /* an analysis_emit */
-/* So, of a finding of which whoever hears only of news has been told by somebody else: no command is run for it. */
+/* So, of a finding which somebody else has reported to whoever hears only of news: no command is run for it. */
 void outlet_put_known(void *outlet, const json_t *finding);
 /* A finding that another collector has made, as JSON: of what finding_head_read() accepts. */
 void outlet_put_json(void *outlet, const json_t *finding);
-void outlet_tell_open(const struct outlet *outlet, struct socket_client *client);
+void outlet_report_open(const struct outlet *outlet, struct socket_client *client);
 void outlet_close(struct outlet *outlet); /* not the socket */
 
 #endif

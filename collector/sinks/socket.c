@@ -379,7 +379,7 @@ void socket_answer_leaving(struct socket_sink *sink, const char *line, const cha
 	}
 }
 
-void socket_tell_end(struct socket_sink *sink, const char *line, const char *last)
+void socket_report_end(struct socket_sink *sink, const char *line, const char *last)
 {
 	const struct socket_client *first = first_launcher(sink);
 	struct socket_client *next;

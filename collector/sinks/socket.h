@@ -63,6 +63,6 @@ unsigned socket_leaving(const struct socket_sink *sink);
  * hears `last`, too. */
 void socket_answer_leaving(struct socket_sink *sink, const char *line, const char *last);
 /* We end before they leave: `last` to the launcher that came first, `line` to the others. */
-void socket_tell_end(struct socket_sink *sink, const char *line, const char *last);
+void socket_report_end(struct socket_sink *sink, const char *line, const char *last);
 
 #endif

@@ -54,7 +54,7 @@ struct printer {
 	bool is_item;
 };
 
-/* `code`, **bold** and [links](where) lose what only a browser needs; code keeps its quotes, so that it can be told. */
+/* `code`, **bold** and [links](where) lose what only a browser needs; code keeps its quotes, so that it can be recognised. */
 static void append(struct printer *printer, const char *text, size_t length)
 {
 	size_t room = sizeof(printer->text) - 1;

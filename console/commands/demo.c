@@ -70,7 +70,7 @@ static bool sets(const char *const *variables, const char *name, size_t length)
 	return false;
 }
 
-/* What a job has to tell rankwatch by itself and does not here; a scenario's own stand in place of those of all. */
+/* What a job has to say to rankwatch by itself and does not here; a scenario's own stand in place of those of all. */
 static void print_settings(const struct scenario *scenario, int width)
 {
 	const char *const *const parts[] = { scenario_environment, scenario->environment };

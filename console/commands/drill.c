@@ -191,10 +191,10 @@ static json_t *read_lines(const char *path)
 
 static int judge(const struct options *options, const char *log, const char *findings)
 {
-	json_t *events = read_lines(log), *told = read_lines(findings);
+	json_t *events = read_lines(log), *reported = read_lines(findings);
 	struct drill_verdict verdict;
 
-	drill_verdict_reach(&verdict, events, told, (int32_t)options->rank);
+	drill_verdict_reach(&verdict, events, reported, (int32_t)options->rank);
 	if (options->json) {
 		json_t *value = drill_verdict_json(&verdict, (int32_t)options->rank);
 
@@ -207,7 +207,7 @@ static int judge(const struct options *options, const char *log, const char *fin
 	int status = verdict.named && !verdict.other ? COMMAND_DONE : EXIT_NOT_NAMED;
 
 	json_decref(events);
-	json_decref(told);
+	json_decref(reported);
 	return status;
 }
 

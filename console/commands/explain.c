@@ -61,7 +61,7 @@ static void print_broken(char *lines)
 		paragraph_print(stdout, line, 0, LABEL, terminal_width(STDOUT_FILENO));
 }
 
-/* The body of a snapshot, and what its boxes tell of scans. */
+/* The body of a snapshot, and what its boxes say of scans. */
 static int print_text(const json_t *snapshot, const json_t *scan, bool live)
 {
 	char *lines = NULL;
@@ -82,10 +82,10 @@ static int print_text(const json_t *snapshot, const json_t *scan, bool live)
 /* Takes scan. */
 static int print_json(const json_t *snapshot, json_t *scan, bool live)
 {
-	json_t *told = json_deep_copy(json_object_get(snapshot, "explanation"));
+	json_t *reported = json_deep_copy(json_object_get(snapshot, "explanation"));
 	json_t *body =
 	    json_pack("{s:O?, s:s, s:o, s:o}", "job", json_object_get(json_object_get(snapshot, "job"), "id"), "source",
-		      live ? "collector" : "boxes", "scan", scan, "explanation", told);
+		      live ? "collector" : "boxes", "scan", scan, "explanation", reported);
 	int err = body ? json_dumpf(body, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) : -1;
 
 	json_decref(body);

@@ -210,7 +210,7 @@ static void hold_sight(struct run *run, const json_t *sight)
 	say_watching(run);
 }
 
-/* Where the job's output goes they are told once; a file may be this launcher's alone. */
+/* Where the job's output goes they are printed once; a file may be this launcher's alone. */
 static bool goes_to_stdout(const struct run *run)
 {
 	const char *file = run->options.sinks.findings;
@@ -408,7 +408,7 @@ static void await_collector(struct run *run)
 }
 
 /* Who ends a job may end its collector first. One that is started then may find no rank any more, but the first one has
- * told what there was to see. */
+ * reported what there was to see. */
 static void recall_earlier(struct run *run)
 {
 	uint64_t asked_ns = run->job.asked_to_end_ns;

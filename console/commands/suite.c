@@ -146,13 +146,13 @@ static bool is_wanted(const struct options *options, const struct suite_draw *dr
 	       (options->shape < 0 || (int)draw->shape == options->shape);
 }
 
-/* told: each finding goes there, too. 0 or -ENOMEM. */
-static int play(const struct options *options, struct suite_tally *tally, const struct suite_draw *draw, FILE *told)
+/* reported: each finding goes there, too. 0 or -ENOMEM. */
+static int play(const struct options *options, struct suite_tally *tally, const struct suite_draw *draw, FILE *reported)
 {
 	struct suite_result result;
 	char again[64];
 
-	suite_judge(draw, &result, told);
+	suite_judge(draw, &result, reported);
 	if (suite_tally_add(tally, draw, &result))
 		return -ENOMEM;
 	write_again(options, again, sizeof(again));

@@ -92,7 +92,7 @@ static int watch(struct top *top)
 
 	if (err)
 		return err;
-	while (!top->view.quit && !screen_is_told_to_end()) {
+	while (!top->view.quit && !screen_is_asked_to_end()) {
 		struct pollfd waits[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
 					   { .fd = top->is_dead ? -1 : live_descriptor(&top->live), .events = POLLIN } };
 

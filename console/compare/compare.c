@@ -68,7 +68,7 @@ static int compare_line(struct pair *pair, const struct side_line *const lines[T
 	while (!err && line_pair_next(&walk)) {
 		for (int kind = 0; kind < PARTING_KINDS && !err; kind++)
 			if (walk.news & 1u << kind)
-				err = add_parting(pair, lines[TIMES_A], (enum parting_kind)kind, &walk.told[kind]);
+				err = add_parting(pair, lines[TIMES_A], (enum parting_kind)kind, &walk.reported[kind]);
 		if (!err && !walk.parted) {
 			comparison->calls++;
 			note_span(pair, walk.now);

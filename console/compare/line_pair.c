@@ -129,7 +129,7 @@ static void compare_magnitudes(struct line_pair *pair, const struct rw_scan *a, 
 	if (pair->row[side]++ == 0)
 		note(pair, &pair->row_start[side], PARTING_MAGNITUDE, side);
 	if (pair->row[side] >= LINE_PAIR_ROW && is_news(pair, PARTING_MAGNITUDE))
-		pair->told[PARTING_MAGNITUDE] = pair->row_start[side];
+		pair->reported[PARTING_MAGNITUDE] = pair->row_start[side];
 }
 
 static bool is_bad(const struct rw_scan *scan)
@@ -143,13 +143,13 @@ static void compare_scans(struct line_pair *pair, const struct rw_scan *a, const
 	pair->scans++;
 	pair->digests += a->digest && b->digest;
 	if (is_bad(a) != is_bad(b) && is_news(pair, PARTING_BAD))
-		note(pair, &pair->told[PARTING_BAD], PARTING_BAD, side);
+		note(pair, &pair->reported[PARTING_BAD], PARTING_BAD, side);
 	if (is_bad(a) || is_bad(b))
 		return;
 	compare_magnitudes(pair, a, b, side);
 	if (a->digest && b->digest && (a->digest != b->digest || a->lane_sum != b->lane_sum) &&
 	    is_news(pair, PARTING_BITS))
-		note(pair, &pair->told[PARTING_BITS], PARTING_BITS, side);
+		note(pair, &pair->reported[PARTING_BITS], PARTING_BITS, side);
 }
 
 static void compare_values(struct line_pair *pair)
@@ -207,7 +207,7 @@ bool line_pair_next(struct line_pair *pair)
 		pair->now[run] = pair->lines[run]->list[pair->at[run]++];
 	pair->parted = !are_alike(pair->now[TIMES_A], pair->now[TIMES_B]);
 	if (pair->parted && is_news(pair, PARTING_CALLS))
-		note(pair, &pair->told[PARTING_CALLS], PARTING_CALLS, 0);
+		note(pair, &pair->reported[PARTING_CALLS], PARTING_CALLS, 0);
 	else if (!pair->parted)
 		compare_values(pair);
 	return true;

@@ -24,7 +24,7 @@ struct line_pair {
 		const struct rw_operation *call; /* of run A */
 		bool result;
 		char texts[TIMES_SIDES][LINE_PAIR_TEXT];
-	} row_start[2], told[PARTING_KINDS];
+	} row_start[2], reported[PARTING_KINDS];
 };
 
 /* whole: both boxes have the first calls. Else the walk begins at the first call of run A that run B has, too. */

@@ -104,7 +104,7 @@ static int make_line(struct side_rank *rank, const struct side *side, const stru
 	return line->name && line->key && line->list ? number(rank, rank->line_count - 1) : -ENOMEM;
 }
 
-/* A replay of a graph tells of scans alone, whenever their results come: it has no place in the order of calls. */
+/* A replay of a graph reports scans alone, whenever their results come: it has no place in the order of calls. */
 static bool is_call(const struct rw_operation *operation, bool announced)
 {
 	return !(operation->flags & RW_FLAG_CAPTURED) && operation->known & RW_KNOWN_IDENT &&

@@ -14,7 +14,7 @@
 
 enum times_side { TIMES_A, TIMES_B, TIMES_SIDES };
 
-#define TIMES_CHANCE   0.01 /* that any kind of operation is told although both runs are alike */
+#define TIMES_CHANCE   0.01 /* that any kind of operation is reported although both runs are alike */
 #define TIMES_LEAST    0.05 /* share of the longer one, below which a difference is no news … */
 #define TIMES_LEAST_MS 2.0  /* … nor below half of the 4 ms in which the GPU's progress is looked at */
 

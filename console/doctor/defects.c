@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* As ncclGetVersion counts; from `first` to `last`, both with it. `first` and `last` are what the source says,
- * where it tells of a fix the release before it. */
+ * where it speaks of a fix, the release before it. */
 static const struct {
 	uint32_t first, last;
 	const char *defect, *source;

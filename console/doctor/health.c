@@ -42,19 +42,19 @@ static void name_missing(const struct nvml_library *nvml, char *text, size_t roo
 /* In a child: the driver may not answer. */
 static void ask_nvml(const void *argument, void *answer, size_t size)
 {
-	struct nvml_answer *told = answer;
+	struct nvml_answer *reported = answer;
 	struct nvml_library nvml;
 
 	(void)size;
-	if (nvml_library_open(&nvml, argument, told->error, sizeof(told->error)))
+	if (nvml_library_open(&nvml, argument, reported->error, sizeof(reported->error)))
 		return;
 	int result = nvml.init();
 
 	if (!result)
-		result = nvml.device_count(&told->gpus);
+		result = nvml.device_count(&reported->gpus);
 	if (result)
-		snprintf(told->error, sizeof(told->error), "NVML: %s", nvml.error_string(result));
-	name_missing(&nvml, told->without, sizeof(told->without));
+		snprintf(reported->error, sizeof(reported->error), "NVML: %s", nvml.error_string(result));
+	name_missing(&nvml, reported->without, sizeof(reported->without));
 }
 
 static void nvml_run(struct check_context *context, struct check_result *result)

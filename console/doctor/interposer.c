@@ -20,7 +20,7 @@ static const struct {
 };
 
 /* A preloaded symbol hides that NCCL has none. */
-static void tell_of_lacking(const struct check_context *context, struct check_result *result)
+static void report_lacking(const struct check_context *context, struct check_result *result)
 {
 	size_t used = strlen(result->text), before = used;
 
@@ -49,10 +49,10 @@ static void interposer_run(struct check_context *context, struct check_result *r
 		check_say(result, VERDICT_WARNING, "not possible: NCCL hides its functions, as said above");
 	} else if (preload && strstr(preload, INSTALL_PLUGIN_NAME)) {
 		check_say(result, VERDICT_OK, "active here: LD_PRELOAD is %s", preload);
-		tell_of_lacking(context, result);
+		report_lacking(context, result);
 	} else {
 		check_say(result, VERDICT_OK, "not active here; \"rankwatch run\" and \"rankwatch env\" preload it");
-		tell_of_lacking(context, result);
+		report_lacking(context, result);
 	}
 }
 

@@ -74,7 +74,7 @@ static void say_with_bpf(const struct trial *trial, struct check_result *result)
 		    result, VERDICT_OK,
 		    "level ebpf%s: tried here, it saw a thread wait %.1f ms for a lock (%.1f by its own clock), the "
 		    "thread that ended it, and the pipe that a write waited for",
-		    through, trial->told_ms, trial->true_ms);
+		    through, trial->reported_ms, trial->true_ms);
 	}
 }
 

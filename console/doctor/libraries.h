@@ -39,7 +39,7 @@ void library_ask_profiler(const void *argument, void *answer, size_t size);
 /* value: number of GPUs, -1 no driver; text: the first GPU's name, "!" in front when it lacks 64-bit stream memory
  * operations. */
 void library_ask_gpu(const void *argument, void *answer, size_t size);
-/* value: the driver's CUDA release, as cuDriverGetVersion tells it, 0 none that works; text: the first GPU's
+/* value: the driver's CUDA release, as cuDriverGetVersion reports it, 0 none that works; text: the first GPU's
  * generation, the first number of its compute capability. */
 void library_ask_generation(const void *argument, void *answer, size_t size);
 

@@ -142,7 +142,7 @@ void cuts_order(struct cuts *cuts)
 }
 
 /* Where a rank of the line has none of it and some box has forgotten operations, it may be that rank that has forgotten
- * these: only what somebody still waits for tells then. */
+ * these: only what somebody still waits for is of use then. */
 static uint64_t first_kept(const struct cuts *cuts, const struct cut *cut, size_t ranks)
 {
 	bool complete = cut->ranks >= ranks || !cuts->forgetful;

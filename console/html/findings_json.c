@@ -31,35 +31,35 @@ static void set_line(json_t *finding, const char *key, write_line *write)
 }
 
 /* Each on a copy: the replay's own stay as they are. */
-static json_t *one_json(const struct run_view *view, const json_t *told)
+static json_t *one_json(const struct run_view *view, const json_t *reported)
 {
-	json_t *finding = json_copy((json_t *)told);
+	json_t *finding = json_copy((json_t *)reported);
 	bool values = finding && values_text_is(finding);
-	const json_t *cause = json_object_get(told, "cause");
+	const json_t *cause = json_object_get(reported, "cause");
 
 	if (!finding)
 		return NULL;
-	json_object_set_new(finding, "at", json_integer(run_view_us_of(view, value_time(told, "first_seen"))));
-	json_object_set_new(finding, "told", json_integer(run_view_us_of(view, value_time(told, "time"))));
+	json_object_set_new(finding, "at", json_integer(run_view_us_of(view, value_time(reported, "first_seen"))));
+	json_object_set_new(finding, "told", json_integer(run_view_us_of(view, value_time(reported, "time"))));
 	if (json_is_object(cause) && (!cause_text_is_whole_process(cause) || value_is(cause, "class", "unknown")))
 		set_line(finding, "because", cause_text_write);
 	if (values)
 		set_line(finding, "values_line", values_text_write);
-	if (seen_live_text_is(told))
+	if (seen_live_text_is(reported))
 		set_line(finding, "seen_live_line", seen_live_text_write);
-	if (incident_text_is_story(told))
+	if (incident_text_is_story(reported))
 		set_line(finding, "story", incident_text_write);
 	return finding;
 }
 
 json_t *findings_json(const struct run_view *view)
 {
-	json_t *list = json_array(), *told;
+	json_t *list = json_array(), *reported;
 	const char *id;
 
-	json_object_foreach(view->replay.findings, id, told)
+	json_object_foreach(view->replay.findings, id, reported)
 	{
-		json_t *finding = one_json(view, told);
+		json_t *finding = one_json(view, reported);
 
 		if (finding)
 			weight_insert(list, finding);

@@ -46,7 +46,7 @@ static uint64_t first_open(const struct rank_slices *slices)
 	return first_ns;
 }
 
-/* Did it end an operation in that time, which the account did not tell of? */
+/* Did it end an operation in that time, which the account did not report? */
 static bool ended_between(const struct rank_slices *slices, uint64_t from_ns, uint64_t until_ns)
 {
 	for (size_t i = 0; i < slices->operations.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the account leaves out, because it tells of finished instances alone: from there to the end of each rank's
+/* What the account leaves out, because it reports finished instances alone: from there to the end of each rank's
  * record, the operations that never ended and the ranks that were missing in them. One thread. */
 #ifndef CONSOLE_HTML_OPEN_END_H
 #define CONSOLE_HTML_OPEN_END_H

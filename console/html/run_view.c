@@ -116,9 +116,9 @@ static char *with_ranks(const char *name, int32_t *ranks, int32_t count, const s
 
 char *run_view_group(const struct run_view *view, const struct rw_communicator *communicator)
 {
-	const char *told = group_names_find(view->names, communicator->id);
+	const char *reported = group_names_find(view->names, communicator->id);
 	int32_t *ranks = group_table_find(&view->groups, communicator->id, communicator->nranks);
-	char *name = told && strncmp(told, "rank", 4) ? with_ranks(told, ranks, communicator->nranks, view)
+	char *name = reported && strncmp(reported, "rank", 4) ? with_ranks(reported, ranks, communicator->nranks, view)
 						      : group_name(communicator, ranks);
 
 	free(ranks);

@@ -17,7 +17,7 @@
 #include "finding/finding_json.h"
 #include "finding/rank_list.h"
 
-/* What the machines' analyses are asked to tell while they see the run. */
+/* What the machines' analyses are asked to report while they see the run. */
 struct playing {
 	struct replay *replay;
 	size_t machine; /* whose turn it is */
@@ -44,16 +44,16 @@ static void keep_finding(void *argument, const struct rw_finding *finding)
 static void pass_stretch(void *argument, const struct analysis_stretch *stretch)
 {
 	struct playing *playing = argument;
-	struct analysis_stretch told = *stretch;
+	struct analysis_stretch reported = *stretch;
 
-	told.rank += playing->ranks_before;
-	if (told.waited_for != ANALYSIS_NO_RANK)
-		told.waited_for += playing->ranks_before;
-	if (told.rank >= playing->ranks)
-		playing->ranks = told.rank + 1;
-	if (told.waited_for != ANALYSIS_NO_RANK && told.waited_for >= playing->ranks)
-		playing->ranks = told.waited_for + 1;
-	playing->watch->time(playing->watch->argument, &told);
+	reported.rank += playing->ranks_before;
+	if (reported.waited_for != ANALYSIS_NO_RANK)
+		reported.waited_for += playing->ranks_before;
+	if (reported.rank >= playing->ranks)
+		playing->ranks = reported.rank + 1;
+	if (reported.waited_for != ANALYSIS_NO_RANK && reported.waited_for >= playing->ranks)
+		playing->ranks = reported.waited_for + 1;
+	playing->watch->time(playing->watch->argument, &reported);
 }
 
 static int add_entry(struct replay *replay, struct replay_machine *machine, struct box_entry *entry)

@@ -29,7 +29,7 @@ const struct replay_process *replay_find(const struct replay *replay, int32_t ra
  * long they took), which is the first machine's that knows. communicators: how many different ones. */
 void replay_summarise(const struct replay *replay, struct analysis_summary *summary);
 /* As analysis_visit_flights(), with the parts of one operation on several machines put together by communicator,
- * function and sequence. Ranks of a machine on which it is not in flight are told as missing where their boxes show
+ * function and sequence. Ranks of a machine on which it is not in flight are reported as missing where their boxes show
  * that they had not called it. */
 void replay_visit_flights(const struct replay *replay, analysis_flight_visit *visit, void *argument);
 /* One process of each boot among `count` processes from `first` on, in their order; returns how many. firsts: room for

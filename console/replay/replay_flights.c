@@ -6,13 +6,13 @@
 #include "console/replay/replay.h"
 #include "console/trace/box_operations.h"
 
-/* A copy of what one machine or several tell of one operation. */
+/* A copy of what one machine or several say of one operation. */
 struct known_flight {
 	struct analysis_flight flight;
 	char name[96];
 	int32_t *joined, *missing;
 	const char **phases;
-	uint64_t machines; /* bits of those that told of it, of the first 64 */
+	uint64_t machines; /* bits of those that reported it, of the first 64 */
 };
 
 struct gathering {
@@ -165,7 +165,7 @@ static void sort(int32_t *ranks, const char **phases, size_t count)
 	}
 }
 
-static void tell(struct known_flight *known, analysis_flight_visit *visit, void *argument)
+static void report(struct known_flight *known, analysis_flight_visit *visit, void *argument)
 {
 	struct analysis_flight *flight = &known->flight;
 	int32_t seen = (int32_t)(flight->joined_count + flight->missing_count);
@@ -193,7 +193,7 @@ void replay_visit_flights(const struct replay *replay, analysis_flight_visit *vi
 		analysis_visit_flights(replay->machines[gathering.machine].analysis, take, &gathering);
 	for (size_t i = 0; i < gathering.count; i++) {
 		add_missing(&gathering, &gathering.list[i]);
-		tell(&gathering.list[i], visit, argument);
+		report(&gathering.list[i], visit, argument);
 		free(gathering.list[i].joined);
 		free(gathering.list[i].missing);
 		free(gathering.list[i].phases);

@@ -317,7 +317,7 @@ bool seen_live_any(const struct replay *replay)
 	return false;
 }
 
-/* NULL: none that was seen live is about this rank alone, or tells who was late. */
+/* NULL: none that was seen live is about this rank alone, or reports who was late. */
 static const json_t *find_of_rank(const json_t *findings, int32_t rank)
 {
 	const char *key;

@@ -11,7 +11,7 @@
 
 /* width: columns of the terminal. */
 void flight_print(FILE *out, const struct replay *replay, const struct analysis_flight *flight, int width);
-/* "left through exit()", or how else a process ended, as far as its box tells. */
+/* "left through exit()", or how else a process ended, as far as its box reports. */
 const char *flight_life_text(const struct replay_process *process);
 /* {"comm":…,"function":…,"joined":[{"rank","phase"}],"missing":[{"rank","pid","host","threads":[…]}],"unseen":…};
  * new reference, NULL on lack of memory. */

@@ -169,7 +169,7 @@ static void print_end(FILE *out, const struct replay *replay, uint64_t now_ns)
 	fputc('\n', out);
 }
 
-/* Calls of which these releases tell no profiler, so that only the interposer sees them. */
+/* Calls that these releases report to no profiler, so that only the interposer sees them. */
 static const char *unseen_calls(const struct rw_box_header *header)
 {
 	if (header->interposed || header->nccl_version < 22700 || header->nccl_version >= 22900)
@@ -261,18 +261,18 @@ static void print_account(FILE *out, const struct replay *replay, const struct r
 
 	analysis_tell_account(machine->analysis, &account);
 	seen_live_correct(replay, &account);
-	json_t *told = account_json(&account);
-	account_print(out, "", LABEL, told);
-	json_decref(told);
+	json_t *reported = account_json(&account);
+	account_print(out, "", LABEL, reported);
+	json_decref(reported);
 }
 
 /* What could be taken for the cause of what was found, and is none. */
 static void print_explanation(FILE *out, const struct replay_machine *machine)
 {
-	json_t *told = explanation_json(machine->analysis);
+	json_t *reported = explanation_json(machine->analysis);
 
-	explanation_print_shown(out, "", LABEL, told);
-	json_decref(told);
+	explanation_print_shown(out, "", LABEL, reported);
+	json_decref(reported);
 }
 
 /* What a machine shows of its own ranks; of several its name stands above, where it shows anything. */

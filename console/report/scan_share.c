@@ -26,10 +26,10 @@ json_t *scan_share_json(const struct box_entry *entries, size_t count)
 			memcpy(state, header->scan_state, sizeof(header->scan_state));
 	}
 	char *text = foreign_text(state);
-	json_t *told = json_pack("{s:s, s:I, s:I, s:I}", "state", text ? text : "", "every", (json_int_t)every,
+	json_t *reported = json_pack("{s:s, s:I, s:I, s:I}", "state", text ? text : "", "every", (json_int_t)every,
 				 "buffers", (json_int_t)buffers, "left_out", (json_int_t)left_out);
 	free(text);
-	return told;
+	return reported;
 }
 
 static void print_sampled(FILE *out, long long buffers, long long left_out, long long every)

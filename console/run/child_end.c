@@ -19,7 +19,7 @@ int child_end_await(int pidfd, int signal_fd, unsigned timeout_ms)
 			return -errno;
 		if (waits[0].revents)
 			return 0;
-		if (waits[1].revents && job_told_to_end(signal_fd))
+		if (waits[1].revents && job_asked_to_end(signal_fd))
 			return -EINTR;
 	}
 	return -ETIMEDOUT;

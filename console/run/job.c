@@ -92,14 +92,14 @@ bool job_read_signals(struct job *job)
 	return child;
 }
 
-bool job_told_to_end(int signal_fd)
+bool job_asked_to_end(int signal_fd)
 {
 	struct signalfd_siginfo info;
-	bool told = false;
+	bool asked = false;
 
 	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		told = told || info.ssi_signo != SIGCHLD;
-	return told;
+		asked = asked || info.ssi_signo != SIGCHLD;
+	return asked;
 }
 
 bool job_note(struct job *job, pid_t pid, int status)

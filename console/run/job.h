@@ -29,7 +29,7 @@ int job_start(struct job *job, char **argv, const struct job_environment *enviro
 bool job_read_signals(struct job *job);
 /* Once the job has ended: has a signal come there (-1: none does) that asks for an end of what we still do? SIGCHLD
  * does not. Reads all that wait. */
-bool job_told_to_end(int signal_fd);
+bool job_asked_to_end(int signal_fd);
 /* Takes note of a child that wait(2) returned; false when it is not the job. */
 bool job_note(struct job *job, pid_t pid, int status);
 /* Of a job that has ended: has its program run at all? What kept it from that has been said. */

@@ -92,7 +92,7 @@ static int skip_options(const struct launcher *launcher, int at, int argc, char 
 	return at;
 }
 
-/* Where the program starts; argc when that cannot be told. */
+/* Where the program starts; argc when that cannot be known. */
 static int find_program(const struct launcher *launcher, int argc, char *const *argv)
 {
 	int at = 1;

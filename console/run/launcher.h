@@ -10,7 +10,7 @@
 /* Is argv[0], whatever its path, such a command? */
 bool launcher_is(const char *command);
 /* Prints the command line with `inserted` ("rankwatch run --") where it belongs, or how to do it where that is in a
- * script or cannot be told from the arguments. */
+ * script or cannot be known from the arguments. */
 void launcher_print_advice(FILE *out, int argc, char *const *argv, const char *inserted);
 
 #endif

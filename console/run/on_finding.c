@@ -18,7 +18,7 @@
 #include "finding/incident_text.h"
 #include "finding/written.h"
 
-/* As the first that is told of it: it opens. A descriptor, or -errno; -ENODATA: it is over. */
+/* As for the first reader of it: it opens. A descriptor, or -errno; -ENODATA: it is over. */
 static int write_input(const json_t *finding)
 {
 	struct written none = { 0 };
@@ -104,7 +104,7 @@ static void say_failure(int err, int status, bool *said)
 			WEXITSTATUS(status));
 }
 
-static bool is_told(const json_t *findings, size_t before)
+static bool is_reported(const json_t *findings, size_t before)
 {
 	const char *incident = incident_text_id(json_array_get(findings, before));
 
@@ -124,7 +124,7 @@ void on_finding_run(const struct on_finding_request *request, const json_t *find
 	     i++) {
 		int status = 0;
 
-		if (is_told(findings, i))
+		if (is_reported(findings, i))
 			continue;
 		err = run_one(request, json_array_get(findings, i), end_ns, &status);
 		say_failure(err, status, &said);

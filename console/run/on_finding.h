@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command of --on-finding for findings that no collector told of: those of the post-mortem. As a collector runs it
+ * The command of --on-finding for findings that no collector reported: those of the post-mortem. As a collector runs it
  * (collector/sinks/command.h), one after the other, but waited for: the job has ended.
  */
 #ifndef CONSOLE_RUN_ON_FINDING_H
@@ -17,7 +17,7 @@ struct on_finding_request {
 	int signal_fd;        /* as of post_mortem() */
 };
 
-/* findings: an array, the most severe of an incident first: that one is told. What goes wrong is said once on
+/* findings: an array, the most severe of an incident first: that one is reported. What goes wrong is said once on
  * stderr. */
 void on_finding_run(const struct on_finding_request *request, const json_t *findings);
 

@@ -19,7 +19,7 @@
 enum { LOOK_MS = 100 };
 
 /* What the process leaves: an array as JSON text. */
-struct told {
+struct reported {
 	int err;
 	char findings[IN_TIME_RESULT - sizeof(int)];
 };
@@ -52,18 +52,18 @@ static json_t *choose(const json_t *all)
 	return chosen;
 }
 
-/* Those that say least are left out until the others fit; `told` is zeroed, and stays a text. */
-static int write_down(json_t *findings, struct told *told)
+/* Those that say least are left out until the others fit; `reported` is zeroed, and stays a text. */
+static int write_down(json_t *findings, struct reported *reported)
 {
-	size_t found = json_array_size(findings), room = sizeof(told->findings) - 1, length;
+	size_t found = json_array_size(findings), room = sizeof(reported->findings) - 1, length;
 
-	while ((length = json_dumpb(findings, told->findings, room, JSON_COMPACT)) > room)
+	while ((length = json_dumpb(findings, reported->findings, room, JSON_COMPACT)) > room)
 		json_array_remove(findings, json_array_size(findings) - 1);
-	told->findings[length] = '\0';
+	reported->findings[length] = '\0';
 	return length == 0 ? -ENOMEM : found && !json_array_size(findings) ? -E2BIG : 0;
 }
 
-static int judge(const struct post_mortem_request *request, struct boxes *boxes, struct told *told)
+static int judge(const struct post_mortem_request *request, struct boxes *boxes, struct reported *reported)
 {
 	struct replay replay;
 	size_t first, count;
@@ -76,7 +76,7 @@ static int judge(const struct post_mortem_request *request, struct boxes *boxes,
 	if (!err) {
 		json_t *findings = choose(replay.findings);
 
-		err = write_down(findings, told);
+		err = write_down(findings, reported);
 		json_decref(findings);
 	}
 	replay_close(&replay);
@@ -85,42 +85,42 @@ static int judge(const struct post_mortem_request *request, struct boxes *boxes,
 
 static void look(const void *argument, void *result)
 {
-	struct told *told = result;
+	struct reported *reported = result;
 	struct boxes boxes;
 
 	descriptor_limit_raise();
-	told->err = boxes_open_in_memory(&boxes);
-	if (!told->err)
-		told->err = judge(argument, &boxes, told);
+	reported->err = boxes_open_in_memory(&boxes);
+	if (!reported->err)
+		reported->err = judge(argument, &boxes, reported);
 	boxes_close(&boxes);
 }
 
-static int await(const struct post_mortem_request *request, struct in_time_work *work, struct told *told)
+static int await(const struct post_mortem_request *request, struct in_time_work *work, struct reported *reported)
 {
 	uint64_t end_ns = clock_monotonic_ns() + request->timeout_ms * UINT64_C(1000000);
 	int err;
 
-	while ((err = in_time_result(work, told, LOOK_MS)) == -EAGAIN) {
-		err = job_told_to_end(request->signal_fd) ? -EINTR : clock_monotonic_ns() >= end_ns ? -ETIMEDOUT : 0;
+	while ((err = in_time_result(work, reported, LOOK_MS)) == -EAGAIN) {
+		err = job_asked_to_end(request->signal_fd) ? -EINTR : clock_monotonic_ns() >= end_ns ? -ETIMEDOUT : 0;
 		if (!err)
 			continue;
 		in_time_give_up(work);
 		return err;
 	}
-	return err ? err : told->err;
+	return err ? err : reported->err;
 }
 
 int post_mortem(const struct post_mortem_request *request, json_t **findings)
 {
-	static struct told told;
+	static struct reported reported;
 	struct in_time_work work;
-	int err = in_time_begin(&work, look, request, sizeof(told));
+	int err = in_time_begin(&work, look, request, sizeof(reported));
 
 	*findings = NULL;
 	if (!err)
-		err = await(request, &work, &told);
+		err = await(request, &work, &reported);
 	if (err)
 		return err;
-	*findings = *told.findings ? json_loads(told.findings, 0, NULL) : json_array();
+	*findings = *reported.findings ? json_loads(reported.findings, 0, NULL) : json_array();
 	return *findings ? 0 : -ENOMEM;
 }

@@ -150,7 +150,7 @@ static void read_errors(struct supervisor *supervisor)
 	}
 }
 
-/* A name on one node is one job with one collector: what the other's ranks do is not to be told as ours. */
+/* A name on one node is one job with one collector: what the other's ranks do is not to be reported as ours. */
 static void say_elsewhere(struct supervisor *supervisor, const json_t *hello)
 {
 	const char *directory = json_string_value(json_object_get(hello, "directory")), *ours = getenv("RANKWATCH_DIR");
@@ -193,7 +193,7 @@ static void say_silence(struct supervisor *supervisor, uint64_t now_ns)
 			"\"rankwatch report\"\n");
 }
 
-/* Connected is not joined: another job's collector may have the shared path, which its hello tells, or a stopped one,
+/* Connected is not joined: another job's collector may have the shared path, which its hello reports, or a stopped one,
  * which says nothing. Then only the path that ours would have counts for a while. */
 static bool is_connected(struct supervisor *supervisor, uint64_t now_ns)
 {

@@ -42,7 +42,7 @@ int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct mo
 
 	if (!out)
 		return 0;
-	/* Its countdown stood still when it was told; the overview has one that runs. */
+	/* Its countdown stood still when it was reported; the overview has one that runs. */
 	json_t *without = json_copy(finding->json);
 
 	json_object_del(without, "watchdog");

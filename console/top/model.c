@@ -38,7 +38,7 @@ static void copy_thread(struct model_rank *rank, const json_t *thread)
 			 120, path);
 }
 
-/* Waits and transfers are one where messages tell of them. */
+/* Waits and transfers are one where messages report them. */
 static double wait_of(const json_t *row)
 {
 	return field_number(row, "wait_ms", field_number(row, "inside_ms", 0));

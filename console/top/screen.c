@@ -19,7 +19,7 @@
 enum { RESIZED = -2, STYLES = STYLE_HEAT_0 + CANVAS_HEATS, ESCAPE_MS = 25 };
 
 static SCREEN *terminal;
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t asked_to_end;
 static attr_t attributes[STYLES];
 
 /* What a signal handler needs to put the terminal right: it may call nothing of ncurses. */
@@ -45,7 +45,7 @@ bool screen_is_utf8(void)
 static void on_end(int number)
 {
 	(void)number;
-	told_to_end = 1;
+	asked_to_end = 1;
 }
 
 /* The handler is reset on entry: raised again, the signal ends the process as it would have. */
@@ -246,7 +246,7 @@ int screen_key(void)
 	return key == 0x1b ? KEY_VIEW_ESCAPE : (int)key;
 }
 
-bool screen_is_told_to_end(void)
+bool screen_is_asked_to_end(void)
 {
-	return told_to_end;
+	return asked_to_end;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, by ncurses. One at a time; restored by screen_close(), when the process is told to end and when it
+/* The terminal, by ncurses. One at a time; restored by screen_close(), when the process is asked to end and when it
  * crashes. */
 #ifndef CONSOLE_TOP_SCREEN_H
 #define CONSOLE_TOP_SCREEN_H
@@ -21,7 +21,7 @@ void screen_size(int *width, int *height);
 void screen_show(const struct canvas *canvas);
 /* The next key, a character or enum view_key; -1: none has come. -2: the size has changed. */
 int screen_key(void);
-/* Was the process told to end (SIGINT, SIGTERM, SIGHUP)? */
-bool screen_is_told_to_end(void);
+/* Was the process asked to end (SIGINT, SIGTERM, SIGHUP)? */
+bool screen_is_asked_to_end(void);
 
 #endif

@@ -43,7 +43,7 @@ int screen_key(void)
 	return -1;
 }
 
-bool screen_is_told_to_end(void)
+bool screen_is_asked_to_end(void)
 {
 	return true;
 }

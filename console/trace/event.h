@@ -109,7 +109,7 @@ struct trace_slice {
 	enum trace_category category;
 	uint64_t begin_ns, end_ns;
 	const char *name;
-	uint64_t sequence;       /* told with the name where has_sequence */
+	uint64_t sequence;       /* reported with the name where has_sequence */
 	bool has_sequence, open; /* open: had not ended when the record ended */
 	uint64_t flow;           /* equal on all slices of one instance; 0 none */
 	const struct trace_arguments *arguments;

@@ -74,10 +74,10 @@ static void write_one(struct trace_sink *sink, write_event *write, const struct 
 	    *text = foreign_text(value_text(finding, "text") ? value_text(finding, "text") : "");
 
 	add_foreign(&arguments, TRACE_TEXT, &texts[0], value_text(finding, "text"));
-	char *told = cause_of(finding);
+	char *reported = cause_of(finding);
 
-	add_foreign(&arguments, TRACE_CAUSE, &texts[1], told);
-	free(told);
+	add_foreign(&arguments, TRACE_CAUSE, &texts[1], reported);
+	free(reported);
 	add_foreign(&arguments, TRACE_ADVICE, &texts[2], value_text(finding, "advice"));
 	add_foreign(&arguments, TRACE_SEVERITY, &texts[3], value_text(finding, "severity"));
 	add_foreign(&arguments, TRACE_CONFIDENCE, &texts[4], value_text(finding, "confidence"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which world ranks a communicator has, as far as all boxes of a run together tell. One thread. */
+/* Which world ranks a communicator has, as far as all boxes of a run together report. One thread. */
 #ifndef CONSOLE_TRACE_GROUP_TABLE_H
 #define CONSOLE_TRACE_GROUP_TABLE_H
 

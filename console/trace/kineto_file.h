@@ -16,7 +16,7 @@ enum { KINETO_EVENT_MOST = 8 << 20, KINETO_WHY = 256 };
 /* Stands in front of the events, or behind them: whole when kineto_read() has returned. */
 struct kineto_head {
 	int64_t base_ns; /* since 1970, UTC: times of events are µs from there; 0: from 1970 itself, as older ones are */
-	int32_t rank;    /* -1 not told */
+	int32_t rank;    /* -1 not reported */
 };
 
 /* The event is an object, and the callee's while it is called: it may be changed. An error ends the reading. */

@@ -47,7 +47,7 @@ static uint64_t call_end(const struct rank_slices *rank, const struct rw_operati
 	return operation->known & RW_KNOWN_LAUNCH ? operation->launch_end_ns : operation->api_ns;
 }
 
-/* Is it behind another of its group? 0 is no group: interfaces of NCCL that tell of none. */
+/* Is it behind another of its group? 0 is no group: interfaces of NCCL that report none. */
 static bool goes_on_group(const struct rw_operation *operation, const struct rw_operation *before)
 {
 	return before && before->group && before->group == operation->group && operation->api_ns >= before->api_ns;

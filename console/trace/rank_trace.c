@@ -15,7 +15,7 @@
 
 enum { NAME = 320, RANKS_SHOWN = 30 /* as PyTorch cuts longer lists */ };
 
-/* How a communicator is told of. */
+/* How a communicator is reported. */
 struct group_text {
 	char *name;  /* NCCL's, its ranks, or its number */
 	char *ranks; /* NULL not known */
@@ -250,7 +250,7 @@ static void write_operation(struct rank_trace *rank, const struct slice *slice, 
 	}
 	if (slice->kind == SLICE_GPU)
 		trace_add_number(&arguments, TRACE_STREAM, rank->streams[slice->track]);
-	/* Told once of each operation, on the slice that ties it to the other ranks: the GPU's where there is one. */
+	/* Reported once of each operation, on the slice that ties it to the other ranks: the GPU's where there is one. */
 	if (slice->kind == SLICE_GPU || !rank_slices_on_gpu(&rank->shown, operation)) {
 		operation_arguments_add(&arguments, operation, communicator, &texts, state);
 		event->flow = operation_flow(operation, communicator);

@@ -52,16 +52,16 @@ void drill_verdict_reach(struct drill_verdict *verdict, const json_t *log, const
 	read_log(verdict, log);
 	json_array_foreach(findings, i, finding)
 	{
-		double told_ms = (double)value_time(finding, "time") / 1e6;
+		double reported_ms = (double)value_time(finding, "time") / 1e6;
 
 		/* What was late before the drill is none of its findings. */
-		if (!is_late(finding) || !verdict->begun || told_ms < verdict->begun_ms)
+		if (!is_late(finding) || !verdict->begun || reported_ms < verdict->begun_ms)
 			continue;
 		if (!names_only(finding, rank))
 			verdict->other = verdict->other ? verdict->other : finding;
 		else if (!verdict->named) {
 			verdict->named = finding;
-			verdict->named_after_ms = told_ms - verdict->begun_ms;
+			verdict->named_after_ms = reported_ms - verdict->begun_ms;
 		}
 	}
 }

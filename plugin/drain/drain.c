@@ -147,7 +147,7 @@ static void give_up(struct drain *drain, const struct watched *watched, enum rw_
 	atomic_fetch_or_explicit(&slot->flags, RW_FLAG_UNTRACKED | (uint32_t)reason << RW_FLAG_UNTRACKED_SHIFT,
 				 memory_order_relaxed);
 	atomic_fetch_add_explicit(&box->header->untracked[reason], 1, memory_order_relaxed);
-	scanning_untold(drain->recording, slot);
+	scanning_unreported(drain->recording, slot);
 	box_release(slot, watched->ticket, RW_OWNER_HOST | RW_OWNER_GPU);
 }
 

@@ -30,7 +30,7 @@ struct group_threads {
 		uint8_t count;   /* threads found; 0: not found */
 		struct group_thread_mate {
 			uint32_t tid;
-			uint64_t born; /* tells it from a later owner of the number */
+			uint64_t born; /* distinguishes it from a later owner of the number */
 		} mates[GROUP_THREAD_MATES]; /* that or those it makes for several communicators */
 	} of[RW_BOX_COMMS];
 	/* The one walk that is under way. */

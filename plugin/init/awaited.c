@@ -10,8 +10,8 @@
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* guards all below, and the box's struct rw_init */
 static struct rw_init *init;       /* in the box; NULL: nothing was shown yet */
 static struct awaited shown;       /* all 0: none */
-static bool met;                   /* NCCL has told of its communicator since */
-static _Atomic(const void *) asks; /* its call has returned, and this communicator tells when NCCL is done; NULL: not so */
+static bool met;                   /* NCCL has reported its communicator since */
+static _Atomic(const void *) asks; /* its call has returned, and this communicator reports when NCCL is done; NULL: not so */
 
 /* Readers take a rank with a higher number for proof that all have come. Where that is not known it is counted, too:
  * then nobody is named. */
@@ -107,7 +107,7 @@ void awaited_answered(const void *asked)
 	pthread_mutex_unlock(&changing);
 }
 
-/* What NCCL tells of a child does not say whose it is, so any communicator counts. */
+/* What NCCL reports of a child does not say whose it is, so any communicator counts. */
 static bool is_shown(int32_t nranks, int32_t rank)
 {
 	return shown.id && (shown.parent || nranks < 1 || (nranks == shown.nranks && rank == shown.rank));

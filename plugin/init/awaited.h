@@ -30,7 +30,7 @@ void awaited_goes_on(const struct awaited *awaited, const void *asked);
 /* NCCL has answered of this communicator that it is not at work any more, or the communicator is ended. Takes the lock
  * only if that ends the call that is shown. */
 void awaited_answered(const void *asked);
-/* NCCL tells of a new communicator of which this process has that rank: all its ranks have met. nranks < 1: it does not
+/* NCCL reports a new communicator of which this process has that rank: all its ranks have met. nranks < 1: it does not
  * say how many they are. */
 void awaited_met(int32_t nranks, int32_t rank);
 

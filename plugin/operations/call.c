@@ -162,7 +162,7 @@ static bool is_unannounced(const struct call *call)
 	       !call->announced && !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
 }
 
-static bool tells_of_calls(const struct recording *recording)
+static bool reports_calls(const struct recording *recording)
 {
 	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
 }
@@ -171,7 +171,7 @@ static bool tells_of_calls(const struct recording *recording)
  * opened past them. Without a profiler interface only they know of groups. */
 static bool is_launched(const struct recording *recording)
 {
-	return tells_of_calls(recording) ? !thread_in_group()
+	return reports_calls(recording) ? !thread_in_group()
 					 : these_calls.shares.launched || !recording->box.header->profiler_abi;
 }
 
@@ -182,7 +182,7 @@ static void scan_outputs(struct recording *recording, bool failed)
 	if (failed || is_launched(recording))
 		scanning_behind_call(failed);
 	else
-		scanning_not_launched(tells_of_calls(recording));
+		scanning_not_launched(reports_calls(recording));
 }
 
 static void close_group(bool failed)
@@ -291,7 +291,7 @@ static void lose_group(void)
 
 	these_calls.depth = 0;
 	if (recording && scanning_has_batches())
-		scanning_not_launched(tells_of_calls(recording));
+		scanning_not_launched(reports_calls(recording));
 	close_group(true);
 }
 
@@ -369,7 +369,7 @@ bool call_launches_here(void)
 	if (!these_calls.depth)
 		return false;
 	/* From v5 on it shows when the call returns. */
-	if (!recording || tells_of_calls(recording) || !(call_in_progress || these_calls.ends_inner)) {
+	if (!recording || reports_calls(recording) || !(call_in_progress || these_calls.ends_inner)) {
 		lose_group();
 		return false;
 	}

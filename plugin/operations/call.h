@@ -9,7 +9,7 @@
  * is recognised (call_task) instead of making a slot of its own. One operation is one slot whoever sees it.
  *
  * A program can open or close a group past the wrappers. What they hold of it is then given up: the outputs of its
- * calls are scanned where NCCL tells of the launch, and else not at all.
+ * calls are scanned where NCCL reports the launch, and else not at all.
  *
  * A call that ABI v5 and later should announce and does not (2.28 reports nothing of the copy engine) gets its slot when
  * the real function has returned: its launch is the time around that, or around the group's end, without GPU progress.

@@ -18,7 +18,7 @@
 struct shares {
 	uint32_t group;
 	uint16_t first; /* index + 1 of a communicator, 0 = none */
-	bool launched;  /* NCCL has told of a task, or a call is captured */
+	bool launched;  /* NCCL has reported a task, or a call is captured */
 };
 
 /* A call of the group on that stream. */

@@ -25,7 +25,7 @@ static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");
 
 extern __thread struct thread this_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Is a group of NCCL's open on this thread? Only profiler ABI v5 and later tell. */
+/* Is a group of NCCL's open on this thread? Only profiler ABI v5 and later say so. */
 static inline bool thread_in_group(void)
 {
 	return this_thread.group.number;

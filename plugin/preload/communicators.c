@@ -342,7 +342,7 @@ static struct communicator *forget(nccl_comm comm)
 }
 
 /* What is in flight is stopped, and nothing more can be called on it but what makes others of it and ends it. NCCL
- * tells profilers only when it is destroyed. */
+ * reports it to profilers only when it is destroyed. */
 int ncclCommRevoke(nccl_comm comm, int flags)
 {
 	struct membership *membership = membership_find(comm);

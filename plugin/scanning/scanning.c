@@ -248,12 +248,12 @@ void scanning_behind_call(bool failed)
 	scanner_behind_call(&scanning.scanner, failed);
 }
 
-void scanning_not_launched(bool plans_are_told)
+void scanning_not_launched(bool plans_are_reported)
 {
-	scanner_forget_calls(&scanning.scanner, plans_are_told ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_CALLBACK);
+	scanner_forget_calls(&scanning.scanner, plans_are_reported ? RW_UNSCANNABLE_NONE : RW_UNSCANNABLE_CALLBACK);
 }
 
-void scanning_untold(struct recording *recording, struct rw_operation *slot)
+void scanning_unreported(struct recording *recording, struct rw_operation *slot)
 {
 	struct communicator *communicator = &recording->communicators[slot->comm];
 	/* With what the calling thread had written before it said that it is known. */

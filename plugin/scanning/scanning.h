@@ -70,8 +70,8 @@ static inline bool scanning_has_batches(void)
 void scanning_before_call(void);
 void scanning_behind_call(bool failed);
 /* In place of the latter: NCCL launches the calls of this thread where no wrapper of ours is around it, or it is not
- * known that it has. Their outputs are left to the plan where NCCL tells of plans. */
-void scanning_not_launched(bool plans_are_told);
+ * known that it has. Their outputs are left to the plan where NCCL reports plans. */
+void scanning_not_launched(bool plans_are_reported);
 /* NCCL has reported the plan's last task. */
 void scanning_behind_plan(void);
 
@@ -81,7 +81,7 @@ void scanning_task(struct recording *recording, struct communicator *communicato
 		   uint64_t ticket, const uint64_t *stream);
 
 /* The plugin's thread: the task of this operation does not come, so nobody scans its output. */
-void scanning_untold(struct recording *recording, struct rw_operation *slot);
+void scanning_unreported(struct recording *recording, struct rw_operation *slot);
 
 /* The plugin's thread, at each poll: results into the box, the budget, what a NaN leads to. Returns whether results are
  * still to come. */

@@ -12,7 +12,7 @@ static bool answers(struct analysis_gpu_state *state, int result)
 	return result == NVML_OK;
 }
 
-/* What is out of range is as good as not told. */
+/* What is out of range is as good as not reported. */
 static int32_t number_or_none(unsigned int number)
 {
 	return number <= INT32_MAX ? (int32_t)number : -1;

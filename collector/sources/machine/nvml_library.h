@@ -82,7 +82,7 @@ struct nvml_library {
 };
 
 /* file: "libnvidia-ml.so.1". 0, -ENOENT (cannot be loaded) or -ENOSYS (a function that is needed is missing); `why`
- * tells which. Calls nothing in it. */
+ * reports which. Calls nothing in it. */
 int nvml_library_open(struct nvml_library *library, const char *file, char *why, size_t room);
 void nvml_library_close(struct nvml_library *library);
 

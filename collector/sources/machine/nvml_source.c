@@ -124,7 +124,7 @@ static void read_gpus(struct nvml_source *source, bool slow)
 	}
 }
 
-static void tell_xid(struct nvml_source *source, const struct nvml_event *event)
+static void report_xid(struct nvml_source *source, const struct nvml_event *event)
 {
 	struct message message = { .is_event = true };
 
@@ -155,7 +155,7 @@ static void wait_for_event(struct nvml_source *source)
 		call_ends(source);
 	}
 	if (result == NVML_OK && event.type & NVML_EVENT_XID)
-		tell_xid(source, &event);
+		report_xid(source, &event);
 	else if (result != NVML_OK && result != NVML_TIMED_OUT)
 		nanosleep(&pause, NULL); /* no set, or it is broken: do not spin */
 }

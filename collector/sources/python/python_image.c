@@ -30,7 +30,7 @@ static const char *python_name(const char *path)
 	return !strncmp(name, "python", 6) ? name + 6 : NULL;
 }
 
-/* Where an object that may be the interpreter begins; 0: this line tells of none. *minor: as its name says, 0 not. */
+/* Where an object that may be the interpreter begins; 0: this line reports none. *minor: as its name says, 0 not. */
 static uint64_t parse_line(const char *line, unsigned *minor)
 {
 	unsigned long long start, offset;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* unit: number of the two-byte instruction unit. 0: the table does not tell. */
+/* unit: number of the two-byte instruction unit. 0: the table does not say. */
 int32_t python_lines_find(const uint8_t *table, size_t size, int32_t first_line, uint32_t unit);
 
 #endif

@@ -97,7 +97,7 @@ static bool waits_for(const struct python_look *look, uint64_t gil)
 	       number == SYS_futex && address >= gil && address < gil + PYTHON_LAYOUT_GIL;
 }
 
-/* One whose number is no thread's has ended, or has forked and not told its interpreter. */
+/* One whose number is no thread's has ended, or has forked without its interpreter's knowledge. */
 static void drop_strangers(int process, struct python_view *view)
 {
 	char path[32];

@@ -12,7 +12,7 @@ enum {
 	INTERPRETERS = 4,
 	THREADS = 512,     /* of one interpreter that are walked through */
 	DEPTH = 96,        /* frames of a thread */
-	LINE_TABLE = 32768, /* bytes; of longer ones no line is told */
+	LINE_TABLE = 32768, /* bytes; of longer ones no line is reported */
 	UNIT = 2,          /* bytes of an instruction unit */
 	OBJECT_SIZE = 16,  /* of an object of variable size: Include/object.h */
 	BYTES = 32,        /* of a bytes object: where they begin */

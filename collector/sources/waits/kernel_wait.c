@@ -38,7 +38,7 @@ static char state_of(uint32_t state)
 	return state ? 0 : 'R';
 }
 
-/* Kernels before 5.14 do not tell the inode: then the name must do. */
+/* Kernels before 5.14 do not report the inode: then the name must do. */
 static bool same_file(const struct rw_kernel_wait *record, uint64_t device, const struct descriptor *descriptor)
 {
 	const char *slash = strrchr(descriptor->path, '/');

@@ -15,7 +15,7 @@ enum { ANY = -1 };
 
 struct mounts {
 	char proc_root[128];
-	int own_fd;                  /* /proc/self/mountinfo: poll(2) tells of changes; -1 without /proc */
+	int own_fd;                  /* /proc/self/mountinfo: poll(2) reports changes; -1 without /proc */
 	struct mount_entry *entries; /* one without file_system says: looked for, not there */
 	size_t count, room;
 	uint64_t since_ns; /* nothing that is known is older; 0: mounts_expire() has seen nothing known yet */

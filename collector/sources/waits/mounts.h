@@ -25,7 +25,7 @@ struct mount_entry {
 int mounts_open(struct mounts **mounts, const char *proc_root);
 void mounts_close(struct mounts *mounts); /* accepts NULL */
 
-/* Forgets what is older than MOUNTS_KEPT_NS: poll(2) tells of changes in the caller's own mount name space only, and a
+/* Forgets what is older than MOUNTS_KEPT_NS: poll(2) reports changes in the caller's own mount name space only, and a
  * container's mount may have gone and left its numbers to another. Call it regularly, with a clock that does not go
  * back. */
 void mounts_expire(struct mounts *mounts, uint64_t now_ns);

@@ -58,7 +58,7 @@ void stream_close(CUstream stream)
 }
 
 /* Called with the lock held. */
-static void tell_moved(CUstream stream)
+static void wake_moved(CUstream stream)
 {
 	pthread_cond_broadcast(&stream->moved);
 	if (stream->watchers)
@@ -110,7 +110,7 @@ static void *stream_main(void *argument)
 		run_task(stream, task);
 		pthread_mutex_lock(&stream->lock);
 		stream->completed++;
-		tell_moved(stream);
+		wake_moved(stream);
 	}
 	atomic_fetch_sub(&stream->context->closing, 1);
 	stream_unref_unlock(stream);

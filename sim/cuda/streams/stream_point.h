@@ -68,7 +68,7 @@ struct stream_point stream_last(CUstream stream);
 bool stream_point_reached(const struct stream_point *point);
 /* On a GPU's own thread. */
 void stream_point_wait(const struct stream_point *point);
-/* While somebody watches, the context's thread for events is told whenever the stream moves. */
+/* While somebody watches, the context's thread for events is woken whenever the stream moves. */
 void stream_watch(CUstream stream);
 void stream_unwatch(CUstream stream);
 struct stream_point stream_point_copy(const struct stream_point *point);

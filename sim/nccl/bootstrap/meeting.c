@@ -84,7 +84,7 @@ static bool root_admit(struct root *root, int client)
 	return true;
 }
 
-static void root_tell_all(struct root *root)
+static void root_answer_all(struct root *root)
 {
 	const ncclResult_t result = ncclSuccess;
 
@@ -116,7 +116,7 @@ static void *root_main(void *argument)
 			close(client);
 	}
 	if (root->nranks && root->joined == root->nranks)
-		root_tell_all(root);
+		root_answer_all(root);
 	root_free(root);
 	return NULL;
 }

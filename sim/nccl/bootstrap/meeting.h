@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the ranks of a communicator find each other, as in NCCL: the process that calls ncclGetUniqueId serves the unique
- * id, which carries a TCP address and a secret. A thread of it collects what every rank says of itself, tells all of it
+ * id, which carries a TCP address and a secret. A thread of it collects what every rank says of itself, sends all of it
  * to all once the last one has come, and ends. Messages cross as they lie in memory: hosts of one byte order.
  */
 #ifndef SIM_NCCL_BOOTSTRAP_MEETING_H

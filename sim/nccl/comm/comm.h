@@ -102,7 +102,7 @@ void comm_quiesce(struct ncclComm *comm);
  */
 void comm_reclaim(struct ncclComm *comm);
 
-/* What ncclCommGetAsyncError tells; joins the thread of a call that has succeeded. */
+/* What ncclCommGetAsyncError reports; joins the thread of a call that has succeeded. */
 ncclResult_t comm_error(struct ncclComm *comm);
 /* Whether a call may use the communicator now; says why not. An aborted one waits for the thread that works for it. */
 ncclResult_t comm_ready(struct ncclComm *comm);

@@ -18,7 +18,7 @@ static size_t piece_bytes(const struct task *task)
 	return left < task->comm->segment.channel_bytes ? left : task->comm->segment.channel_bytes;
 }
 
-/* The bell of the rank at the other end tells it to look again. */
+/* The bell of the rank at the other end wakes it to look again. */
 static void ring(struct ncclComm *comm, int rank)
 {
 	bell_ring(&comm->segment.shared->ranks[rank].bell);

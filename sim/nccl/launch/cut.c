@@ -11,7 +11,7 @@
 /* Of NCCL 2.28.9 on x86-64, with the default sizes. */
 #define ARGUMENT_BYTES      (4096 - 32) /* of a kernel, without their head */
 #define BUFFER_BYTES        (512 << 10)
-#define BATCH_BYTES         16 /* what a channel is told of works that it runs together */
+#define BATCH_BYTES         16 /* what a channel takes for works that it runs together */
 #define COLLECTIVE_BYTES    96 /* of one work */
 #define PAIR_BYTES          48
 #define BATCH_WORKS_BYTES   1024

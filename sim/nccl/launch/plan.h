@@ -10,7 +10,7 @@
 
 #define PLAN_CHANNELS_MAX 8
 
-/* How NCCL would run the call; the stand-in moves the data in its one way, profilers hear what NCCL tells them. */
+/* How NCCL would run the call; the stand-in moves the data in its one way, profilers hear what NCCL reports to them. */
 enum task_kind {
 	TASK_CLASSIC,
 	TASK_SYMMETRIC,  /* both buffers in symmetric windows: a symmetric kernel */

@@ -30,7 +30,7 @@ void job_clear(struct comm_job *job);
 
 /* Both take the lists over. Runs on this thread and returns the first error. */
 ncclResult_t work_run(struct comm_job *jobs, struct plan *plans);
-/* Starts a thread; ncclInProgress. The state of every communicator tells how it goes on and, in the end, the result. */
+/* Starts a thread; ncclInProgress. The state of every communicator says how it goes on and, in the end, the result. */
 ncclResult_t work_start(struct comm_job *jobs, struct plan *plans);
 /* Frees both lists; the communicators that do not block get the error as their state. */
 void work_drop(struct comm_job *jobs, struct plan *plans, ncclResult_t error);

@@ -46,20 +46,20 @@ static bool is_active(const struct proxy *proxy)
 	return channel_ops_are_active(proxy->channels) || (network && network_has_transfers(network));
 }
 
-/* Moves what can be moved. Told when that changes: whether anything did, or a kernel is watched, which never is idle.
+/* Moves what can be moved. Reported when that changes: whether anything did, or a kernel is watched, which never is idle.
  */
 static bool advance(struct proxy *proxy)
 {
 	struct network *network = proxy->comm->network;
 	bool watches = channel_ops_are_active(proxy->channels);
-	bool told = channel_ops_advance(proxy->channels);
+	bool reported = channel_ops_advance(proxy->channels);
 	bool moved = network && network_advance(network);
 	bool idle = !watches && !moved;
 
 	if (idle != proxy->idle)
 		profiler_control(proxy->comm, &proxy->turn_handle, idle ? STATE_IDLE : STATE_ACTIVE);
 	proxy->idle = idle;
-	return told || moved;
+	return reported || moved;
 }
 
 static nfds_t set_fds(struct proxy *proxy)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The progress thread of a communicator: sleeps, moves data between hosts, and delivers KernelCh
- * events where the profiler asked for them. It tells of itself in ProxyCtrl events.
+ * events where the profiler asked for them. It reports on itself in ProxyCtrl events.
  */
 #ifndef SIM_NCCL_NETWORK_PROXY_H
 #define SIM_NCCL_NETWORK_PROXY_H

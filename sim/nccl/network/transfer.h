@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What one task sends to or receives from one rank of another host, as the progress thread drives it: NCCL's proxy
- * operation. Its steps go through the states that profilers are told of.
+ * operation. Its steps go through the states that profilers hear of.
  */
 #ifndef SIM_NCCL_NETWORK_TRANSFER_H
 #define SIM_NCCL_NETWORK_TRANSFER_H

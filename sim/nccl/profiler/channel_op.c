@@ -187,20 +187,20 @@ static bool has_ended(const struct channel_op *op, uint64_t *ns)
 	return *ns;
 }
 
-/* True: it has told all. The kernel's end is looked for in the turn after its start. */
-static bool tell(struct channel_op *op, bool *told)
+/* True: it has reported all. The kernel's end is looked for in the turn after its start. */
+static bool report(struct channel_op *op, bool *reported)
 {
 	uint64_t start_ns, stop_ns;
 	bool begun = has_begun(op, &start_ns);
 
 	if (begun && !op->started) {
 		profiler_channel_start(op->task, op->channel, &op->slot->handle, start_ns);
-		return !(op->started = *told = true);
+		return !(op->started = *reported = true);
 	}
 	if (!has_ended(op, &stop_ns))
 		return false;
 	profiler_channel_stop(op->task, op->channel, op->slot->handle, start_ns, stop_ns);
-	return *told = true;
+	return *reported = true;
 }
 
 /* Whatever is behind it takes its place, and is looked at in the next turn. */
@@ -222,11 +222,11 @@ static struct channel_op **replace(struct channel_ops *ops, struct channel_op **
 bool channel_ops_advance(struct channel_ops *ops)
 {
 	struct channel_op **at = &ops->active;
-	bool told = false;
+	bool reported = false;
 
 	while (*at)
-		at = tell(*at, &told) ? replace(ops, at) : &(*at)->next;
-	return told;
+		at = report(*at, &reported) ? replace(ops, at) : &(*at)->next;
+	return reported;
 }
 
 void channel_ops_free(struct channel_ops *ops)

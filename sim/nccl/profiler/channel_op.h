@@ -32,12 +32,12 @@ void channel_ops_drop(struct channel_op *list);
 
 /* NULL: out of memory. */
 struct channel_ops *channel_ops_new(void);
-/* Accepts NULL, and operations that have not told all. */
+/* Accepts NULL, and operations that have not reported all. */
 void channel_ops_free(struct channel_ops *ops);
 /* Takes one over. */
 void channel_ops_add(struct channel_ops *ops, struct channel_op *op);
 bool channel_ops_are_active(const struct channel_ops *ops);
-/* Looks at each active one once. True: something was told. */
+/* Looks at each active one once. True: something was reported. */
 bool channel_ops_advance(struct channel_ops *ops);
 
 #endif

@@ -81,7 +81,7 @@ static void append(const char *variable, const char *line)
 	close(fd);
 }
 
-/* Of the rank's GPU, as NVML tells it from now on. */
+/* Of the rank's GPU, as NVML reports it from now on. */
 static void use_memory(int mib)
 {
 	char pci[16], line[64];

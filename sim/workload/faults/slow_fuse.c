@@ -176,7 +176,7 @@ static int slow_unlink(const char *path)
 	return unlinkat(disk.backing, below(path), 0) ? -errno : 0;
 }
 
-/* That a waiting process was killed is told to us by SIGUSR1; this needs a second thread beside the one that sleeps. */
+/* That a waiting process was killed is reported to us by SIGUSR1; this needs a second thread beside the one that sleeps. */
 static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
 	(void)connection;

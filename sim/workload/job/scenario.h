@@ -20,7 +20,7 @@ struct scenario {
 	const char *origin;	      /* of values, as in a finding; NULL: they have none */
 	int first_bad;		      /* index of the first of them; -1: not known. Counts only with an origin */
 	int duration_s;		      /* about, on an idle machine */
-	int within_s;		      /* of the fault it must be found, where its kind tells less; 0: as its kind */
+	int within_s;		      /* of the fault it must be found, where its kind reports less; 0: as its kind */
 	bool foresees;		      /* the finding must say when the waits, which grow, reach the watchdog */
 	int status;		      /* the job's exit status */
 	const char *awaits;	      /* what must be built before this is found; until then it is expected to fail, and

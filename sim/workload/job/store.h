@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How ranks tell each other small things before NCCL can, as PyTorch's TCPStore: rank 0 keeps them, in a thread, at
+ * How ranks exchange small things before NCCL can, as PyTorch's TCPStore: rank 0 keeps them, in a thread, at
  * MASTER_ADDR:MASTER_PORT. One thread of a process at a time.
  */
 #ifndef SIM_WORKLOAD_JOB_STORE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mixture of experts spread over a group, as TorchTitan's token dispatcher does it: the ranks tell each other how
+ * A mixture of experts spread over a group, as TorchTitan's token dispatcher does it: the ranks say to each other how
  * many tokens will come, the host waits for that, then the tokens go to their experts and back, each time as one group
  * of unequal Sends and Recvs, one for each rank, oneself included. Which experts are popular changes from step to
  * step.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values the ranks exchange, so that each can tell what a collective must leave without asking anybody. All are
+ * The values the ranks exchange, so that each knows what a collective must leave without asking anybody. All are
  * small integers: bf16 holds them, and sums of 64 of them, exactly, in whatever order NCCL adds. What one collective
  * carries begins at a place in the type's period that depends on rank, site (which call of the step) and step.
  */

@@ -253,7 +253,7 @@ Test(socket, launchers_that_are_still_there_when_it_ends_get_the_summary)
 	int first, second, listener;
 
 	greet_two_launchers(&first, &second, &listener);
-	socket_tell_end(sink, "line", "last");
+	socket_report_end(sink, "line", "last");
 	expect_text(first, "last\n");
 	expect_text(second, "line\n");
 	socket_send_all(sink, "nothing else");

@@ -508,7 +508,7 @@ static bool is_news(struct board *board, enum rw_finding_state state, enum rw_se
 	struct rw_finding finding = { .id = "a-1", .state = state, .severity = severity };
 
 	cr_assert_eq(board_put(board, &finding, "line"), 0);
-	return board_tell(board, &finding);
+	return board_report(board, &finding);
 }
 
 Test(board, news_is_what_opens_gets_more_severe_or_closes)
@@ -532,7 +532,7 @@ static bool is_news_of(struct board *board, const char *id, enum rw_finding_stat
 
 	snprintf(finding.id, sizeof(finding.id), "%s", id);
 	cr_assert_eq(board_put(board, &finding, "line"), 0);
-	return board_tell(board, &finding);
+	return board_report(board, &finding);
 }
 
 Test(board, of_an_incident_only_what_makes_it_worse_is_news)

@@ -10,7 +10,7 @@
 #include "base/writer_process.h"
 
 /* The memory's descriptor, or 0 and a line, or -errno. */
-static int look(int process, uint32_t tid, char line[ANCESTOR_LINE])
+static int read_call(int process, uint32_t tid, char line[ANCESTOR_LINE])
 {
 	char path[48] = "mem";
 
@@ -33,7 +33,7 @@ static int look_at_own(const struct ancestor_asked *asked, char line[ANCESTOR_LI
 
 	if (found)
 		return found;
-	found = look(process.proc_fd, asked->tid, line);
+	found = read_call(process.proc_fd, asked->tid, line);
 	int err = writer_process_check(&process, why);
 
 	if (err && found > 0)

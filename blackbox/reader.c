@@ -86,8 +86,8 @@ static bool header_goes_on(const struct rw_box_header *before, const struct rw_b
 
 /*
  * A copy made by the kernel has no order in itself: on Arm a counter in it may be newer than what it counts, also where that lies
- * behind it. So where something has changed the header is read again: what the counters of the first look count is in the second,
- * and a struct rw_init that is the same in both is whole. Where it is not, the last one still counts, until the next look.
+ * behind it. So where something has changed the header is read again: what the counters of the first read count is in the second,
+ * and a struct rw_init that is the same in both is whole. Where it is not, the last one still counts, until the next read.
  */
 static int read_header(const struct box_reader *reader, struct rw_box_header *header)
 {
@@ -225,7 +225,7 @@ static int copy_communicators(const struct box_reader *reader, uint64_t offset, 
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, communicators, size, offset);
-	/* Pairs with the release fence after created_ns = 0: with a byte of the new owner in the copy, this look sees it.
+	/* Pairs with the release fence after created_ns = 0: with a byte of the new owner in the copy, this read sees it.
 	 */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
@@ -250,7 +250,7 @@ int box_reader_communicators(const struct box_reader *reader, uint32_t first, ui
 	return err ? err : count;
 }
 
-/* What was seen of created_ns last time is the look before this copy: no two owners of an entry were born at one time,
+/* What was seen of created_ns last time is the read before this copy: no two owners of an entry were born at one time,
  * and 0 is none. */
 static bool have_same_owners(const struct rw_communicator *known, const struct rw_communicator *copied,
 			     const struct rw_communicator *after, int count)
@@ -301,9 +301,9 @@ int box_reader_communicators_again(const struct box_reader *reader, uint32_t fir
 
 /*
  * signal_since_ns is written before signal_waits counts its wait, but one copy may have the new count and the time of an earlier
- * wait, which would say that the GPU has waited since long ago. So the time of a wait comes from a second look.
+ * wait, which would say that the GPU has waited since long ago. So the time of a wait comes from a second read.
  */
-static int look_again_for_signals(const struct box_reader *reader, uint64_t offset, struct rw_gpu_progress *progress)
+static int read_signals_again(const struct box_reader *reader, uint64_t offset, struct rw_gpu_progress *progress)
 {
 	struct rw_gpu_progress again;
 
@@ -326,7 +326,7 @@ int box_reader_progress(const struct box_reader *reader, uint32_t first, uint32_
 	int err = read_all(reader, progress, (size_t)count * sizeof(*progress), offset);
 
 	for (int i = 0; !err && i < count; i++)
-		err = look_again_for_signals(reader, offset + (uint64_t)i * sizeof(*progress), &progress[i]);
+		err = read_signals_again(reader, offset + (uint64_t)i * sizeof(*progress), &progress[i]);
 	box_clock_progress(&reader->clock, progress, err ? 0 : (size_t)count);
 	return err ? err : count;
 }
@@ -353,7 +353,7 @@ static int copy_waits(const struct box_reader *reader, uint64_t offset, struct r
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, waits, size, offset);
-	/* Pairs with the release fence after first_ns = 0: with a sum that was cleared in the copy, this look sees
+	/* Pairs with the release fence after first_ns = 0: with a sum that was cleared in the copy, this read sees
 	 * it. */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)

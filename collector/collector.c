@@ -123,14 +123,14 @@ static void on_request(void *argument, struct socket_client *client, const struc
 
 /* As long as no box has come. A directory named on our command line is one to look in; where the ranks record is not
  * known then. */
-static void look_for_room(struct collector *collector, uint64_t now_ns)
+static void find_room(struct collector *collector, uint64_t now_ns)
 {
 	if (now_ns < collector->next_room_ns)
 		return;
 	collector->next_room_ns = now_ns + ROOM_MS * UINT64_C(1000000);
 	if (!collector->options->directory && !live_boxes_directory(collector->watch.boxes) &&
 	    live_boxes_answer(collector->watch.boxes))
-		room_look(&collector->room, collector->claim.places, collector->claim.place_count);
+		room_poll(&collector->room, collector->claim.places, collector->claim.place_count);
 }
 
 static struct life_work work_of(const struct collector *collector)
@@ -253,7 +253,7 @@ static void on_tick(uv_timer_t *timer)
 	}
 	if (boxes)
 		answer_leaving(collector, now_ns);
-	look_for_room(collector, now_ns);
+	find_room(collector, now_ns);
 	end_when_idle(collector, now_ns);
 	set_pause(collector, now_ns);
 }

@@ -145,7 +145,7 @@ void watch_poll_boxes(struct watch *watch, uint64_t now_ns)
 	live_boxes_poll(watch->boxes, now_ns);
 	/* Whoever owns the boxes: root may collect another user's. */
 	watch->absentees.owner = watch->owner == (uid_t)-1 ? live_boxes_owner(watch->boxes) : watch->owner;
-	absentees_look(&watch->absentees, now_ns);
+	absentees_poll(&watch->absentees, now_ns);
 	analysis_tick(watch->analysis, now_ns);
 }
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/unix_connect.h"
 
-enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, LOOK_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256, WHY_ROOM = 256 };
+enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, POLL_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256, WHY_ROOM = 256 };
 
 struct helper_client {
 	int fd; /* -1: no helper now */
@@ -334,7 +334,7 @@ int helper_client_watch(struct helper_client *client, pid_t pid, int pidfd, char
 
 void helper_client_unwatch(struct helper_client *client, pid_t pid)
 {
-	if (client->greeted && ask(client, RW_HELPER_UNWATCH, pid, -1, LOOK_MS, false) == -EAGAIN)
+	if (client->greeted && ask(client, RW_HELPER_UNWATCH, pid, -1, POLL_MS, false) == -EAGAIN)
 		let_go(client); /* which ends all its watching */
 }
 
@@ -349,9 +349,9 @@ int helper_client_poll(struct helper_client *client)
 	return got < 0 ? got : packets;
 }
 
-int helper_client_look(struct helper_client *client, pid_t pid)
+int helper_client_sample(struct helper_client *client, pid_t pid)
 {
-	return client->greeted ? ask(client, RW_HELPER_LOOK, pid, -1, LOOK_MS, true) : -ENOTCONN;
+	return client->greeted ? ask(client, RW_HELPER_LOOK, pid, -1, POLL_MS, true) : -ENOTCONN;
 }
 
 int helper_client_stack(struct helper_client *client, int32_t stack_id, char (*frames)[40], int room)

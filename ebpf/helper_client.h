@@ -26,8 +26,8 @@ int helper_client_watch(struct helper_client *client, pid_t pid, int pidfd, char
 void helper_client_unwatch(struct helper_client *client, pid_t pid);
 /* Number of records, or -ENOTCONN: the helper has gone, and nothing is watched any more. Does not wait. */
 int helper_client_poll(struct helper_client *client);
-/* As probes_look(); waits for at most 0.2 s. -EAGAIN: not answered yet, nor asked anew before it is. */
-int helper_client_look(struct helper_client *client, pid_t pid);
+/* As probes_sample(); waits for at most 0.2 s. -EAGAIN: not answered yet, nor asked anew before it is. */
+int helper_client_sample(struct helper_client *client, pid_t pid);
 /* As probes_stack(). */
 int helper_client_stack(struct helper_client *client, int32_t stack_id, char (*frames)[40], int room);
 /* Since open, over all the helpers there have been. */

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "ebpf/descriptor_calls.h"
 #include "ebpf/kernel_symbols.h"
-#include "ebpf/look.h"
+#include "ebpf/task_pass.h"
 #include "ebpf/rights.h"
 #include "ebpf/waits.h"
 
@@ -28,7 +28,7 @@ enum {
 	WHY_ROOM = 256,
 	SHARED_RING_BYTES = 8 << 20,
 	SHARED_MOST = SHARED_RING_BYTES / (int)sizeof(struct waits_record) / 4, /* of the ring, by one owner */
-	LOOKS = 6,
+	TRIES = 6,
 	LOOK_PAUSE_NS = 500000, /* before the second; twice that before each further one */
 };
 
@@ -36,13 +36,13 @@ static_assert((int)PROBES_OWNERS == WAITS_OWNERS, "both sides of the map");
 
 struct probes {
 	struct waits *programs;
-	struct look look;
+	struct task_pass pass;
 	struct ring_buffer *ring;
 	struct kernel_symbols *symbols;
 	bool symbols_tried;
 	int statistics_fd;
 	unsigned int watched;
-	uint64_t lost_looks; /* at threads for which the kernel had no storage */
+	uint64_t lost_samples; /* at threads for which the kernel had no storage */
 	probes_record *record;
 	void *argument;
 	const struct waits_record *current; /* while the callback runs */
@@ -95,7 +95,7 @@ static bool choose_programs(struct waits *programs)
 
 	bpf_program__set_autoload(programs->progs.on_process_exit, ends);
 	bpf_program__set_autoload(programs->progs.on_process_exec, execs);
-	bpf_program__set_autoattach(programs->progs.on_look, false); /* once per probes_look() */
+	bpf_program__set_autoattach(programs->progs.on_sample, false); /* once per probes_sample() */
 	return ends && execs;
 }
 
@@ -120,7 +120,7 @@ static int load(struct probes *probes, uint64_t threshold_ns, bool shared)
 		err = waits__load(probes->programs);
 	if (err)
 		return err;
-	probes->look.program = probes->programs->progs.on_look;
+	probes->pass.program = probes->programs->progs.on_sample;
 	probes->ring = ring_buffer__new(bpf_map__fd(probes->programs->maps.records), on_record, probes, NULL);
 	return probes->ring ? 0 : -errno;
 }
@@ -183,20 +183,20 @@ static int iterate(struct probes *probes, pid_t tgid)
 	long pause_ns = LOOK_PAUSE_NS;
 	int err;
 
-	shared->look_tgid = tgid;
-	shared->look_number++;
-	shared->look_count = 0;
-	for (int looks = 1;; looks++) {
-		shared->look_lacks = 0;
-		err = look_run(&probes->look, tgid);
-		if (err || !shared->look_lacks || looks == LOOKS)
+	shared->sample_tgid = tgid;
+	shared->sample_number++;
+	shared->sample_count = 0;
+	for (int tries = 1;; tries++) {
+		shared->sample_lacks = 0;
+		err = task_pass_run(&probes->pass, tgid);
+		if (err || !shared->sample_lacks || tries == TRIES)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
 		pause_ns *= 2;
 	}
-	probes->lost_looks += shared->look_lacks;
-	if (!err && !shared->look_count)
-		err = shared->look_lacks ? -ENOMEM : -ESRCH;
+	probes->lost_samples += shared->sample_lacks;
+	if (!err && !shared->sample_count)
+		err = shared->sample_lacks ? -ENOMEM : -ESRCH;
 	return err;
 }
 
@@ -261,7 +261,7 @@ int probes_poll(struct probes *probes)
 	return ring_buffer__consume(probes->ring);
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	int err = iterate(probes, tgid);
 	int records = ring_buffer__consume(probes->ring);
@@ -307,7 +307,7 @@ void probes_loss(struct probes *probes, struct probes_loss *loss)
 	struct bpf_program *program;
 	struct bpf_prog_info info;
 
-	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits + probes->lost_looks };
+	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits + probes->lost_samples };
 	bpf_object__for_each_program(program, probes->programs->obj)
 	{
 		if (!info_of(program, &info))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's view of watched processes: loads and attaches the BPF programs, hands their records over.
- * The only user of the skeletons. One owner thread; the callback runs inside probes_poll() and probes_look().
+ * The only user of the skeletons. One owner thread; the callback runs inside probes_poll() and probes_sample().
  */
 #ifndef EBPF_PROBES_H
 #define EBPF_PROBES_H
@@ -52,7 +52,7 @@ void probes_release(struct probes *probes);
 
 int probes_poll(struct probes *probes); /* consumes what is there; number of records or -errno */
 /* Task iterator over one process: RW_KERNEL_NOW per thread through the callback. 0 or -errno, -ESRCH for no thread. */
-int probes_look(struct probes *probes, pid_t tgid);
+int probes_sample(struct probes *probes, pid_t tgid);
 
 /* Kernel stack of the record whose callback is running, as symbol names, innermost first, scheduler frames removed.
  * Returns the number written; 0 when the kernel hides its symbols (kptr_restrict). */

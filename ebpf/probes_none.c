@@ -40,7 +40,7 @@ int probes_poll(struct probes *probes)
 	return -EOPNOTSUPP;
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	(void)probes;
 	(void)tgid;

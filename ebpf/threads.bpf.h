@@ -60,7 +60,7 @@ struct short_waits {
 
 struct thread {
 	__u64 watched_since; /* as in the map of processes; another value means left over from an earlier watch */
-	__u64 looked;        /* number of the last look that reported it */
+	__u64 sampled;       /* number of the last sample that reported it */
 	__u64 off_ns;        /* left the CPU then; 0: is on it, or not seen yet */
 	__u64 wake_ns;       /* runnable again since; 0: not yet */
 	__u32 state;         /* with which it left the CPU, 0 when preempted */

@@ -80,9 +80,9 @@ int view_poll(struct view *view)
 	return view->helper ? helper_client_poll(view->helper) : probes_poll(view->probes);
 }
 
-int view_look(struct view *view, pid_t pid)
+int view_sample(struct view *view, pid_t pid)
 {
-	return view->helper ? helper_client_look(view->helper, pid) : probes_look(view->probes, pid);
+	return view->helper ? helper_client_sample(view->helper, pid) : probes_sample(view->probes, pid);
 }
 
 int view_stack(struct view *view, int32_t stack_id, char (*frames)[40], int room)

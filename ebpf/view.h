@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's view of watched processes, whoever has the BPF programs: rankwatchd, one set for the whole machine, or
- * this process itself. One owner thread; the callback runs inside view_poll(), view_watch() and view_look(). */
+ * this process itself. One owner thread; the callback runs inside view_poll(), view_watch() and view_sample(). */
 #ifndef EBPF_VIEW_H
 #define EBPF_VIEW_H
 
@@ -27,11 +27,11 @@ int view_watch(struct view *view, pid_t pid, int pidfd, char *why);
 void view_unwatch(struct view *view, pid_t pid);
 /* As probes_poll(). -ENOTCONN: the helper has gone and nothing is watched any more; view_watch() asks for it again. */
 int view_poll(struct view *view);
-int view_look(struct view *view, pid_t pid); /* as probes_look() */
+int view_sample(struct view *view, pid_t pid); /* as probes_sample() */
 int view_stack(struct view *view, int32_t stack_id, char (*frames)[40], int room);
 void view_loss(struct view *view, struct probes_loss *loss);
 uint64_t view_own_ns(struct view *view); /* of the programs here, as probes_own_ns(); 0 with the helper's */
-/* CPU time of somebody else that view_look() and view_watch() have taken so far: the helper's. */
+/* CPU time of somebody else that view_sample() and view_watch() have taken so far: the helper's. */
 uint64_t view_cost_ns(const struct view *view);
 
 #endif

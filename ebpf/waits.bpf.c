@@ -18,10 +18,10 @@ static const __u64 queue_window_ns = 1000000000;
 
 const volatile __s32 close_call = -1;
 
-__s32 look_tgid;   /* the process that the iterator is to report */
-__u64 look_number; /* what an earlier try of this look has reported is not reported again */
-__u32 look_count;  /* its threads that were reported */
-__u32 look_lacks;  /* its threads for which the kernel had no storage at hand just then */
+__s32 sample_tgid;   /* the process that the iterator is to report */
+__u64 sample_number; /* what an earlier try of this sample has reported is not reported again */
+__u32 sample_count;  /* its threads that were reported */
+__u32 sample_lacks;  /* its threads for which the kernel had no storage at hand just then */
 
 /* A thread has storage from its first system call, or since the iterator has come by: soon after it began, or its
  * process's watch. */
@@ -29,7 +29,7 @@ static const __u64 settled_ns = 1000000000;
 
 /* Stack and waker cost more than all the rest: they are taken only where a record is near. A system call's waits before
  * that are each shorter than the threshold, so the longest that is left names the cause as well. */
-static bool worth_a_look(const struct thread *thread, __u64 now)
+static bool worth_a_stack(const struct thread *thread, __u64 now)
 {
 	__u64 since = thread->system_call == OUTSIDE ? thread->off_ns : thread->enter_ns;
 
@@ -40,7 +40,7 @@ static bool worth_a_look(const struct thread *thread, __u64 now)
  */
 static bool worth_a_name(const struct thread *thread, __u64 now)
 {
-	return now - thread->off_ns >= threshold_ns / 10 || worth_a_look(thread, now);
+	return now - thread->off_ns >= threshold_ns / 10 || worth_a_stack(thread, now);
 }
 
 static void forget(struct waker *waker)
@@ -134,7 +134,7 @@ static void enter_cpu(struct task_struct *task, __u64 now)
 	__u64 off_ns = thread->off_ns;
 	__u64 runnable_ns = thread->state ? thread->wake_ns : off_ns;
 	bool outside = thread->system_call == OUTSIDE;
-	bool look = thread->state && worth_a_look(thread, now);
+	bool near = thread->state && worth_a_stack(thread, now);
 
 	thread->off_ns = 0;
 	if (now <= off_ns)
@@ -145,7 +145,7 @@ static void enter_cpu(struct task_struct *task, __u64 now)
 		begin_sums(thread);
 	thread->blocked_ns += runnable_ns - off_ns;
 	thread->run_queue_ns += now - runnable_ns;
-	if (look && now - off_ns > thread->longest.ns)
+	if (near && now - off_ns > thread->longest.ns)
 		keep_longest(task, thread, now - off_ns);
 	if (outside)
 		end_period_outside(task, thread, off_ns, now);
@@ -261,7 +261,7 @@ static void adopt(struct task_struct *task, struct thread *thread, __u64 now)
 	thread->off_ns = now;
 }
 
-static void look_at(struct task_struct *task)
+static void sample_task(struct task_struct *task)
 {
 	if (!watch_of(task))
 		return; /* it has called exec or has ended: no loss */
@@ -269,14 +269,14 @@ static void look_at(struct task_struct *task)
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = thread_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
-		look_lacks++;
+		sample_lacks++;
 		return;
 	}
-	if (thread->looked == look_number)
+	if (thread->sampled == sample_number)
 		return;
 
-	thread->looked = look_number;
-	look_count++;
+	thread->sampled = sample_number;
+	sample_count++;
 	if (!thread->off_ns && thread->system_call == OUTSIDE && state_of(task))
 		adopt(task, thread, now);
 	report_now(task, thread, now);
@@ -333,12 +333,12 @@ int BPF_PROG(on_process_exec, struct task_struct *task)
 }
 
 SEC("iter/task")
-int on_look(struct bpf_iter__task *context)
+int on_sample(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 
-	if (task && task->tgid == look_tgid)
-		look_at(task);
+	if (task && task->tgid == sample_tgid)
+		sample_task(task);
 	return 0;
 }
 

@@ -168,7 +168,7 @@ static void pass_init(struct feed *feed)
 /* In init, when there may be no communicator yet. */
 static void pass_held(struct feed *feed)
 {
-	if (!feed_look_held(feed))
+	if (!feed_poll_held(feed))
 		return;
 	if (!feed->announced)
 		announce(feed);

@@ -64,7 +64,7 @@ int feed_pass_gpu_page(struct feed *feed, uint64_t now_ns);
 /* Passes how the process ended, once, if it has ended. */
 void feed_end(struct feed *feed);
 /* Reads which driver call of the plugin the process is in. True when that has changed, also to none. */
-bool feed_look_held(struct feed *feed);
+bool feed_poll_held(struct feed *feed);
 /* Operations: part of feed_advance(). */
 int feed_pass_operations(struct feed *feed);
 

@@ -39,7 +39,7 @@ static bool read_mark(const char *state, size_t size, char call[FEED_CALL])
 	return true;
 }
 
-bool feed_look_held(struct feed *feed)
+bool feed_poll_held(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
 	char call[FEED_CALL] = "";

@@ -48,7 +48,7 @@ static bool ends_now(const struct feed *feed)
 
 /* Those of which all is passed have ended. When the first of them does, the analysis looks once more before it hears of
  * it: within one step all may end, and with them the waits that show whom they waited for until then. Returns the time
- * of the latest look. */
+ * of the latest poll. */
 static uint64_t end_all(struct feed *const *feeds, size_t count, struct analysis *analysis, uint64_t ticked_ns)
 {
 	uint64_t first_ns = UINT64_MAX;

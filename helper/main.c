@@ -57,7 +57,7 @@ static int try_watching(void *argument)
 	int err = probes_watch(probes, self);
 
 	if (!err)
-		err = probes_look(probes, self);
+		err = probes_sample(probes, self);
 	if (!err)
 		probes_unwatch(probes, self);
 	return err;

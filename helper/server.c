@@ -180,7 +180,7 @@ static int watch_process(struct server *server, struct client *client, int pidfd
 	return err;
 }
 
-static int look(struct server *server, struct client *client, pid_t pid, char *why)
+static int sample(struct server *server, struct client *client, pid_t pid, char *why)
 {
 	char refused[WRITER_PROCESS_WHY] = "";
 	const struct watch *watch = watches_find(&server->watches, pid);
@@ -191,7 +191,7 @@ static int look(struct server *server, struct client *client, pid_t pid, char *w
 	if (!err) {
 		server->asker = client;
 		server->looked = pid;
-		err = probes_look(server->probes, pid);
+		err = probes_sample(server->probes, pid);
 		server->asker = NULL;
 	}
 	if (err)
@@ -220,7 +220,7 @@ static int answer_request(struct server *server, struct client *client, const st
 	case RW_HELPER_UNWATCH:
 		return unwatch(server, client, request->pid);
 	default:
-		return look(server, client, request->pid, answer->why);
+		return sample(server, client, request->pid, answer->why);
 	}
 }
 

@@ -13,7 +13,7 @@ struct source {
 	void *argument;
 };
 
-static const char *look(const struct source *source, const char *name)
+static const char *value_of(const struct source *source, const char *name)
 {
 	const char *value = source->get(source->argument, name);
 
@@ -47,8 +47,8 @@ static void read_world(struct identity *identity, const struct source *source, i
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		int32_t rank = number(look(source, places[i].rank));
-		int32_t size = number(look(source, places[i].size));
+		int32_t rank = number(value_of(source, places[i].rank));
+		int32_t size = number(value_of(source, places[i].size));
 
 		/* Under `srun torchrun` SLURM_PROCID is the node: then there are fewer tasks than ranks. */
 		if (strcmp(places[i].rank, "SLURM_PROCID") == 0 && size != largest_comm)
@@ -72,20 +72,20 @@ static void read_local(struct identity *identity, const struct source *source)
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		identity->local_rank = number(look(source, places[i].rank));
+		identity->local_rank = number(value_of(source, places[i].rank));
 		if (identity->local_rank < 0)
 			continue;
-		identity->local_size = number(look(source, places[i].size));
+		identity->local_size = number(value_of(source, places[i].size));
 		return;
 	}
 }
 
 static void read_host(struct identity *identity, const struct source *source)
 {
-	const char *name = look(source, "SLURMD_NODENAME");
+	const char *name = value_of(source, "SLURMD_NODENAME");
 
 	if (!name)
-		name = look(source, "NODE_NAME");
+		name = value_of(source, "NODE_NAME");
 	if (name)
 		snprintf(identity->host, sizeof(identity->host), "%s", name);
 	else if (gethostname(identity->host, sizeof(identity->host)) != 0)
@@ -101,10 +101,10 @@ static void name_job(struct identity *identity, const char *from, const char *pr
 
 static bool read_slurm_job(struct identity *identity, const struct source *source)
 {
-	const char *id = look(source, "SLURM_JOB_ID");
-	const char *array = look(source, "SLURM_ARRAY_JOB_ID");
-	const char *task = look(source, "SLURM_ARRAY_TASK_ID");
-	const char *step = look(source, "SLURM_STEP_ID");
+	const char *id = value_of(source, "SLURM_JOB_ID");
+	const char *array = value_of(source, "SLURM_ARRAY_JOB_ID");
+	const char *task = value_of(source, "SLURM_ARRAY_TASK_ID");
+	const char *step = value_of(source, "SLURM_STEP_ID");
 	char name[56];
 
 	if (!id)
@@ -125,9 +125,9 @@ static bool read_slurm_job(struct identity *identity, const struct source *sourc
 /* The rendezvous id is "none" or somebody's constant (101) as often as not: only with the address it names a job. */
 static bool read_torch_job(struct identity *identity, const struct source *source)
 {
-	const char *id = look(source, "TORCHELASTIC_RUN_ID");
-	const char *address = look(source, "MASTER_ADDR");
-	const char *port = look(source, "MASTER_PORT");
+	const char *id = value_of(source, "TORCHELASTIC_RUN_ID");
+	const char *address = value_of(source, "MASTER_ADDR");
+	const char *port = value_of(source, "MASTER_PORT");
 	bool none = id && strcmp(id, "none") == 0;
 	bool constant = id && strspn(id, "0123456789") == strlen(id);
 	char name[56];
@@ -152,7 +152,7 @@ static void read_job(struct identity *identity, const struct source *source)
 		{ "FLUX_JOB_ID", "flux-" },
 		{ "RAY_JOB_ID", "ray-" },
 	};
-	const char *name = look(source, "RANKWATCH_JOB");
+	const char *name = value_of(source, "RANKWATCH_JOB");
 
 	if (name) {
 		name_job(identity, "RANKWATCH_JOB", "", name);
@@ -161,7 +161,7 @@ static void read_job(struct identity *identity, const struct source *source)
 	if (read_slurm_job(identity, source))
 		return;
 	for (size_t i = 0; i < sizeof(schedulers) / sizeof(schedulers[0]); i++) {
-		name = look(source, schedulers[i].variable);
+		name = value_of(source, schedulers[i].variable);
 		if (!name)
 			continue;
 		name_job(identity, schedulers[i].variable, schedulers[i].prefix, name);
@@ -173,10 +173,10 @@ static void read_job(struct identity *identity, const struct source *source)
 
 static void read_generation(struct identity *identity, const struct source *source)
 {
-	int32_t generation = number(look(source, "TORCHELASTIC_RESTART_COUNT"));
+	int32_t generation = number(value_of(source, "TORCHELASTIC_RESTART_COUNT"));
 
 	if (generation < 0)
-		generation = number(look(source, "SLURM_RESTART_COUNT"));
+		generation = number(value_of(source, "SLURM_RESTART_COUNT"));
 	identity->generation = generation < 0 ? 0 : generation;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last look, operations
+ * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last poll, operations
  * in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
  */
 #ifndef SUITE_PLAY_H

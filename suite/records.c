@@ -15,7 +15,7 @@ static const double stall_seen_ms = 0.5;
 
 struct queue {
 	struct rw_operation *operations;
-	uint32_t *shown; /* what was known of each at the last look */
+	uint32_t *shown; /* what was known of each at the last poll */
 	size_t count, room;
 };
 

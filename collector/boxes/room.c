@@ -51,7 +51,7 @@ static bool is_any(char (*places)[BOX_PLACE_PATH], int count, char why[BOX_WHY])
 	return false;
 }
 
-void room_look(struct room *room, char (*places)[BOX_PLACE_PATH], int count)
+void room_poll(struct room *room, char (*places)[BOX_PLACE_PATH], int count)
 {
 	char why[BOX_WHY] = "no name";
 

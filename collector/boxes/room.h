@@ -13,6 +13,6 @@ struct room {
 /* Looks at the places in the plugin's order, and makes directories as it does. The first time that a box could be made
  * in none of them, because it cannot be used or has no space, stderr gets a line: boxes then live in memory that nobody
  * else sees. Later calls do nothing. */
-void room_look(struct room *room, char (*places)[BOX_PLACE_PATH], int count);
+void room_poll(struct room *room, char (*places)[BOX_PLACE_PATH], int count);
 
 #endif

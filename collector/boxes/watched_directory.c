@@ -81,7 +81,7 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	}
 }
 
-int watched_directory_scan(struct watched_directory *directory, watched_directory_look *look, void *argument)
+int watched_directory_scan(struct watched_directory *directory, watched_directory_visit *visit, void *argument)
 {
 	int err = directory->answers ? 0 : get_answer(directory);
 
@@ -98,7 +98,7 @@ int watched_directory_scan(struct watched_directory *directory, watched_director
 	if (!directory->watched)
 		directory->watched = uv_fs_event_start(&directory->watch, on_change, directory->path, 0) == 0;
 	for (const struct dirent *entry; (entry = readdir(stream));)
-		look(argument, directory->path, dirfd(stream), entry->d_name);
+		visit(argument, directory->path, dirfd(stream), entry->d_name);
 	closedir(stream);
 	return 0;
 }

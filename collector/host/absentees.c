@@ -20,9 +20,9 @@
 enum {
 	ENVIRONMENT_MAX = 128 << 10, /* what is beyond is not looked at */
 	BUSY_PERCENT = 2,            /* of a CPU: interpreters wake now and then */
-	EARLY_PART = 8,              /* before anybody waits: a look each such part of the time so far */
+	EARLY_PART = 8,              /* before anybody waits: a sample each such part of the time so far */
 };
-static const uint64_t look_pause_ns = 1000000000, early_pause_max_ns = 10000000000, deadline_ns = 5000000000;
+static const uint64_t poll_pause_ns = 1000000000, early_pause_max_ns = 10000000000, deadline_ns = 5000000000;
 static const uint64_t farewell_ns = 1000000000; /* how long closing waits for a pass */
 
 struct environment {
@@ -312,9 +312,9 @@ static struct absentees_rank *known(struct absentees *absentees, int32_t world_r
 	for (size_t i = 0; i < ABSENTEES_MAX; i++) {
 		struct absentees_rank *rank = &absentees->ranks[i];
 
-		if (rank->looked_ns && rank->world_rank == world_rank)
+		if (rank->polled_ns && rank->world_rank == world_rank)
 			return rank;
-		if (rank->looked_ns < unused->looked_ns)
+		if (rank->polled_ns < unused->polled_ns)
 			unused = rank;
 	}
 	*unused = (struct absentees_rank){ .world_rank = world_rank };
@@ -326,8 +326,8 @@ static bool gets_on(const struct absentees_rank *before, const struct found *fou
 	uint64_t ticks_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t cpu_ns = found->ticks > before->ticks ? (found->ticks - before->ticks) * ticks_ns : 0;
 
-	return !before->looked_ns || found->uncertain || found->bytes != before->bytes ||
-	       cpu_ns * 100 > (now_ns - before->looked_ns) * BUSY_PERCENT;
+	return !before->polled_ns || found->uncertain || found->bytes != before->bytes ||
+	       cpu_ns * 100 > (now_ns - before->polled_ns) * BUSY_PERCENT;
 }
 
 /* One that was seen may have taken the rank out of its environment since. */
@@ -385,15 +385,15 @@ static bool is_due(struct absentees *absentees, size_t waited_for, uint64_t now_
 {
 	if (!absentees->begun_ns)
 		absentees->begun_ns = now_ns;
-	uint64_t pause_ns = waited_for ? look_pause_ns : (now_ns - absentees->begun_ns) / EARLY_PART;
+	uint64_t pause_ns = waited_for ? poll_pause_ns : (now_ns - absentees->begun_ns) / EARLY_PART;
 
-	if (pause_ns < look_pause_ns)
-		pause_ns = look_pause_ns;
+	if (pause_ns < poll_pause_ns)
+		pause_ns = poll_pause_ns;
 	if (pause_ns > early_pause_max_ns)
 		pause_ns = early_pause_max_ns;
-	if (absentees->looked_ns && now_ns < absentees->looked_ns + pause_ns)
+	if (absentees->polled_ns && now_ns < absentees->polled_ns + pause_ns)
 		return false;
-	absentees->looked_ns = now_ns;
+	absentees->polled_ns = now_ns;
 	return waited_for || may_be_missed(absentees);
 }
 
@@ -525,7 +525,7 @@ static void await_pass(struct absentees *absentees, uint64_t now_ns)
 		     absentees->proc, (int)(deadline_ns / 1000000000));
 }
 
-void absentees_look(struct absentees *absentees, uint64_t now_ns)
+void absentees_poll(struct absentees *absentees, uint64_t now_ns)
 {
 	int32_t world_ranks[ABSENTEES_MAX];
 	size_t count = analysis_absentees(absentees->analysis, world_ranks, ABSENTEES_MAX);

@@ -21,11 +21,11 @@ enum {
 	ABSENTEES_WORLD = 4096, /* on one host there are no more */
 };
 
-/* One rank at the last look. */
+/* One rank at the last sample. */
 struct absentees_rank {
 	int32_t world_rank;
 	uint64_t ticks, bytes; /* of all its processes: CPU time, read and written */
-	uint64_t looked_ns;    /* 0 = never */
+	uint64_t polled_ns;    /* 0 = never */
 };
 
 /* The idle process of a missing rank, whose threads are looked at. */
@@ -55,14 +55,14 @@ struct absentees {
 	int32_t seen[ABSENTEES_WORLD]; /* pid of each world rank of this generation when it was last seen; 0: never */
 	int32_t generation;
 	int32_t world_size; /* of the job's processes on this host, where all ranks are here; else -1; 0: none seen */
-	uint64_t begun_ns, looked_ns;
+	uint64_t begun_ns, polled_ns;
 	struct absentees_pass *pass; /* under way; NULL none */
 	bool silence_said;
 };
 
-/* Call often. A look is a pass over /proc: once a second while somebody is waited for, and less and less often before,
- * until all ranks have a black box. What a look finds is reported to the analysis from the loop, later. */
-void absentees_look(struct absentees *absentees, uint64_t now_ns);
+/* Call often. A sample is a pass over /proc: once a second while somebody is waited for, and less and less often before,
+ * until all ranks have a black box. What a sample finds is reported to the analysis from the loop, later. */
+void absentees_poll(struct absentees *absentees, uint64_t now_ns);
 /* The process has a black box now, and is watched for that one's sake. */
 void absentees_let_go(struct absentees *absentees, pid_t pid);
 /* Lets all go. Runs the loop until the pass that is under way is over, for a second at most. False: it still hangs in

@@ -86,13 +86,13 @@ static int look_at_thread(const struct awaited_process *process, struct proc_sou
 			  uint64_t now_ns, struct analysis_wait *seen)
 {
 	struct analysis_wait main_thread;
-	int err = proc_source_look(proc, id, process->pid, process->tid, now_ns, keep, seen, NULL);
+	int err = proc_source_sample(proc, id, process->pid, process->tid, now_ns, keep, seen, NULL);
 	bool in_lock = !err && seen->state == 'S' && seen->system_call == SYS_futex;
 
 	if (err != -ESRCH && !in_lock)
 		return err;
 	int main_err =
-	    proc_source_look(proc, id, process->pid, (uint32_t)process->pid, now_ns, keep, &main_thread, NULL);
+	    proc_source_sample(proc, id, process->pid, (uint32_t)process->pid, now_ns, keep, &main_thread, NULL);
 
 	if (!main_err)
 		*seen = main_thread;
@@ -101,7 +101,7 @@ static int look_at_thread(const struct awaited_process *process, struct proc_sou
 
 /* 0, -ESRCH: it has ended, or -EPERM: it is not to be looked at. What is read lies between two proofs, so that it is of
  * the process that is proven: its number may be another's at any time. */
-static int look(const struct awaited_process *process, struct proc_source *proc, const char *proc_root,
+static int sample(const struct awaited_process *process, struct proc_source *proc, const char *proc_root,
 		analysis_process_id id, const struct writer_process *rank, uint64_t now_ns,
 		struct analysis_other *other)
 {
@@ -167,7 +167,7 @@ static pid_t find_child(struct awaited *awaited, struct proc_source *proc, const
 	return answer->pid;
 }
 
-void awaited_look(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
+void awaited_sample(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
 		  analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting,
 		  uint64_t now_ns)
 {
@@ -176,7 +176,7 @@ void awaited_look(struct awaited *awaited, struct proc_source *proc, const char 
 	for (int i = 0; i < AWAITED_MOST; i++) {
 		struct awaited_process *process = &awaited->processes[i];
 		struct analysis_other other = { 0 };
-		int err = process->pid && !process->refused ? look(process, proc, proc_root, id, rank, now_ns, &other)
+		int err = process->pid && !process->refused ? sample(process, proc, proc_root, id, rank, now_ns, &other)
 							    : -EAGAIN;
 
 		other.waiting_tid = !err && process->pid == child ? waiting->tid : 0;

@@ -384,7 +384,7 @@ static void read_children(struct host *host, struct process *process, uint64_t n
 }
 
 /* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
-static void look(struct host *host, struct process *process, const struct analysis_suspect *suspect, uint64_t now_ns)
+static void sample_suspect(struct host *host, struct process *process, const struct analysis_suspect *suspect, uint64_t now_ns)
 {
 	uint32_t tid = suspect ? suspect->tid : 0;
 	int err;
@@ -395,12 +395,12 @@ static void look(struct host *host, struct process *process, const struct analys
 	owner_rights_choose(process->writer->uid, process->writer->gid);
 	host->view = (struct proc_source_view){ 0 };
 	host->frozen = false;
-	if (!process->by_kernel || kernel_source_look(host->kernel, process->writer->pid)) {
+	if (!process->by_kernel || kernel_source_sample(host->kernel, process->writer->pid)) {
 		host->view = (struct proc_source_view){ 0 };
-		err = proc_source_look(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
+		err = proc_source_sample(host->proc, process->id, process->writer->pid, 0, now_ns, on_wait, host, NULL);
 		host->loss.parts[LOSS_LOOKS] += err && err != -ESRCH;
 	}
-	awaited_look(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer,
+	awaited_sample(&process->awaited, host->proc, host->proc_root, host->analysis, process->id, process->writer,
 		     host->asked.tid ? &host->asked : NULL, now_ns);
 	if (suspect && now_ns >= suspect->since_ns + CHILDREN_AFTER_MS * UINT64_C(1000000))
 		read_children(host, process, now_ns);
@@ -456,7 +456,7 @@ static size_t find_suspects(struct host *host, struct analysis_suspect *suspects
 
 /* One that is silent, or that was found stopped, until it goes on. Where a whole job is stopped, those who seem to wait
  * for the first of them are so, too. */
-static bool is_worth_a_look(const struct host *host, const struct process *process, uint64_t now_ns)
+static bool is_worth_a_sample(const struct host *host, const struct process *process, uint64_t now_ns)
 {
 	return process->stopped || analysis_is_silent(host->analysis, process->id, now_ns);
 }
@@ -470,8 +470,8 @@ static void sample(struct host *host, uint64_t now_ns)
 	for (size_t i = host->count; i-- > 0;) {
 		const struct analysis_suspect *suspect = suspect_of(&host->processes[i], suspects, count);
 
-		if ((suspect || is_worth_a_look(host, &host->processes[i], now_ns)) && is_proven(host, &host->processes[i]))
-			look(host, &host->processes[i], suspect, now_ns);
+		if ((suspect || is_worth_a_sample(host, &host->processes[i], now_ns)) && is_proven(host, &host->processes[i]))
+			sample_suspect(host, &host->processes[i], suspect, now_ns);
 	}
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/foreign_text.h"
 #include "base/yama.h"
-#include "collector/sources/python/python_look.h"
+#include "collector/sources/python/python_sampler.h"
 
 _Static_assert(sizeof(((struct python_place *)0)->function) == sizeof(((struct analysis_python_place *)0)->function) &&
 		   sizeof(((struct python_place *)0)->file) == sizeof(((struct analysis_python_place *)0)->file) &&
@@ -19,9 +19,9 @@ _Static_assert(sizeof(((struct python_place *)0)->function) == sizeof(((struct a
 
 enum { SUSPECTS = 16, TIMEOUTS = 2 /* then a process is left alone */ };
 
-/* A look costs a fork. The first few come quickly: a straggler is waited for but a moment. One that hangs has time. */
+/* A sample costs a fork. The first few come quickly: a straggler is waited for but a moment. One that hangs has time. */
 static const struct {
-	uint32_t looks;
+	uint32_t samples;
 	uint64_t pause_ns;
 } paces[] = { { 8, 250000000 }, { 32, 2000000000 }, { UINT32_MAX, 10000000000 } };
 static const uint64_t forget_ns = 60000000000; /* not waited for so long: a new story */
@@ -31,16 +31,16 @@ struct process {
 	analysis_process_id id;
 	const struct writer_process *writer;
 	bool left_alone; /* no interpreter, or one that cannot be read */
-	uint32_t looks, timeouts;
+	uint32_t samples, timeouts;
 	uint64_t next_ns, wanted_ns;
 };
 
-/* On any thread: everything that a look needs. */
+/* On any thread: everything that a sample needs. */
 struct pass {
 	uv_work_t work; /* first: freed through it */
 	struct python_source *source;
 	analysis_process_id process;
-	struct python_look look;
+	struct python_sampler sampler;
 	struct python_seen seen;
 	int error;
 };
@@ -136,7 +136,7 @@ static void report(const struct python_source *source, const struct pass *pass)
 
 	reported = (struct analysis_python){ .process = pass->process,
 					 .at_ns = pass->seen.at_ns,
-					 .tid = pass->look.tid,
+					 .tid = pass->sampler.tid,
 					 .waits = pass->seen.waits,
 					 .holder = view->holder,
 					 .collecting = view->collecting };
@@ -222,7 +222,7 @@ static void work(uv_work_t *work)
 {
 	struct pass *pass = (struct pass *)work;
 
-	pass->error = python_look_take(&pass->look, &pass->seen);
+	pass->error = python_sampler_take(&pass->sampler, &pass->seen);
 }
 
 static void on_done(uv_work_t *work, int status)
@@ -234,14 +234,14 @@ static void on_done(uv_work_t *work, int status)
 		conclude(source, pass);
 	if (source)
 		source->pass = NULL;
-	python_look_close(&pass->look);
+	python_sampler_close(&pass->sampler);
 	free(pass);
 }
 
 static void begin(struct python_source *source, struct process *process, uint32_t tid)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
-	int err = pass ? python_look_open(&pass->look, process->writer, tid, source->ancestor) : -ENOMEM;
+	int err = pass ? python_sampler_open(&pass->sampler, process->writer, tid, source->ancestor) : -ENOMEM;
 
 	if (is_refusal(err)) {
 		say_refusal(source, process);
@@ -256,7 +256,7 @@ static void begin(struct python_source *source, struct process *process, uint32_
 	source->pass = pass;
 	if (uv_queue_work(source->loop, &pass->work, work, on_done)) {
 		source->pass = NULL;
-		python_look_close(&pass->look);
+		python_sampler_close(&pass->sampler);
 		free(pass);
 	}
 }
@@ -266,13 +266,13 @@ static bool is_due(struct process *process, uint64_t now_ns)
 	size_t pace = 0;
 
 	if (now_ns > process->wanted_ns + forget_ns)
-		process->looks = 0;
+		process->samples = 0;
 	process->wanted_ns = now_ns;
 	if (process->left_alone || now_ns < process->next_ns)
 		return false;
-	while (process->looks >= paces[pace].looks)
+	while (process->samples >= paces[pace].samples)
 		pace++;
-	process->looks++;
+	process->samples++;
 	process->next_ns = now_ns + paces[pace].pause_ns;
 	return true;
 }

@@ -48,7 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* The plugin's thread looks at least every second while the process lives: its last look is the end. */
+/* The plugin's thread looks at least every second while the process lives: its last poll is the end. */
 static uint64_t ended_realtime_s(const struct rw_box_header *header)
 {
 	uint64_t last_ns = header->drain_ns ? header->drain_ns : header->created_ns;

@@ -78,7 +78,7 @@ struct run {
 	bool publishes;          /* the collector does, to whoever hears all hosts */
 	char watching[SIGHT_LINE]; /* as it was said last */
 	bool gloo;
-	uint64_t gloo_look_ns;
+	uint64_t gloo_poll_ns;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -329,12 +329,12 @@ static bool looks_for_gloo(const struct run *run)
 
 static void look_for_gloo(struct run *run, uint64_t now_ns)
 {
-	if (!run->gloo_look_ns)
-		run->gloo_look_ns = now_ns + gloo_after_ns;
-	if (!looks_for_gloo(run) || now_ns < run->gloo_look_ns)
+	if (!run->gloo_poll_ns)
+		run->gloo_poll_ns = now_ns + gloo_after_ns;
+	if (!looks_for_gloo(run) || now_ns < run->gloo_poll_ns)
 		return;
 	run->gloo = gloo_is_used("/proc", run->job.pid);
-	run->gloo_look_ns = now_ns + (now_ns - run->began_ns);
+	run->gloo_poll_ns = now_ns + (now_ns - run->began_ns);
 }
 
 /* How long nothing is due, in milliseconds; -1: until something happens. */
@@ -344,7 +344,7 @@ static int pause_ms(const struct run *run, uint64_t now_ns)
 		return TICK_MS;
 	if (!looks_for_gloo(run))
 		return -1;
-	uint64_t left_ms = run->gloo_look_ns > now_ns ? (run->gloo_look_ns - now_ns) / 1000000 + 1 : TICK_MS;
+	uint64_t left_ms = run->gloo_poll_ns > now_ns ? (run->gloo_poll_ns - now_ns) / 1000000 + 1 : TICK_MS;
 	return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 

@@ -12,7 +12,7 @@
 #include "collector/nats/subject.h"
 #include "identity/identity.h"
 
-enum { TRY_MS = 5000, LOOK_MS = 20, CLOSE_MS = 2500 };
+enum { TRY_MS = 5000, POLL_MS = 20, CLOSE_MS = 2500 };
 
 /* As what the server is asked, and never the secret itself: a name without a password is a token. */
 static const char *credentials(const struct check_context *context, const char *url)
@@ -30,7 +30,7 @@ static const char *credentials(const struct check_context *context, const char *
 
 static void pause_briefly(void)
 {
-	const struct timespec moment = { .tv_nsec = LOOK_MS * 1000000 };
+	const struct timespec moment = { .tv_nsec = POLL_MS * 1000000 };
 
 	nanosleep(&moment, NULL);
 }

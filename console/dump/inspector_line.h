@@ -15,7 +15,7 @@
 
 /* What was left out so far, over all boxes. */
 struct inspector_left_out {
-	uint64_t untimed;  /* not ended, or begun and ended between two looks of the plugin, or not looked at */
+	uint64_t untimed;  /* not ended, or begun and ended between two polls of the plugin, or not looked at */
 	uint64_t sizeless; /* of communicators of which NCCL did not report the size or the number of nodes */
 	uint64_t strange;  /* functions that Inspector does not know, or whose shape or communicator is not known */
 };

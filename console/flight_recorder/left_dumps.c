@@ -14,7 +14,7 @@
 #include "finding/rank_list.h"
 
 enum {
-	LOOK_MS = 2000,
+	POLL_MS = 2000,
 	LOOKED_AT = IN_TIME_RESULT, /* ranks at most: one byte each comes back */
 	ENVIRONMENT_VALUE = 198,    /* a longer one may have been cut when it was recorded */
 	RANKS = 256
@@ -141,7 +141,7 @@ json_t *left_dumps_find(const struct replay *replay)
 	json_t *dumps = json_array();
 	char prefix[PATH_MAX];
 
-	in_time_call(find_all, replay, found, sizeof(found), LOOK_MS);
+	in_time_call(find_all, replay, found, sizeof(found), POLL_MS);
 	for (size_t i = 0; dumps && i < replay->count && i < LOOKED_AT; i++)
 		if (found[i] && prefix_of(replay_header(&replay->processes[i]), (enum place)found[i], prefix))
 			json_array_append_new(json_object_get(group_of(dumps, prefix), "ranks"),

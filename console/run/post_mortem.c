@@ -16,7 +16,7 @@
 #include "finding/value.h"
 #include "finding/weight.h"
 
-enum { LOOK_MS = 100 };
+enum { POLL_MS = 100 };
 
 /* What the process leaves: an array as JSON text. */
 struct reported {
@@ -83,7 +83,7 @@ static int judge(const struct post_mortem_request *request, struct boxes *boxes,
 	return err;
 }
 
-static void look(const void *argument, void *result)
+static void read_boxes(const void *argument, void *result)
 {
 	struct reported *reported = result;
 	struct boxes boxes;
@@ -100,7 +100,7 @@ static int await(const struct post_mortem_request *request, struct in_time_work 
 	uint64_t end_ns = clock_monotonic_ns() + request->timeout_ms * UINT64_C(1000000);
 	int err;
 
-	while ((err = in_time_result(work, reported, LOOK_MS)) == -EAGAIN) {
+	while ((err = in_time_result(work, reported, POLL_MS)) == -EAGAIN) {
 		err = job_asked_to_end(request->signal_fd) ? -EINTR : clock_monotonic_ns() >= end_ns ? -ETIMEDOUT : 0;
 		if (!err)
 			continue;
@@ -114,7 +114,7 @@ int post_mortem(const struct post_mortem_request *request, json_t **findings)
 {
 	static struct reported reported;
 	struct in_time_work work;
-	int err = in_time_begin(&work, look, request, sizeof(reported));
+	int err = in_time_begin(&work, read_boxes, request, sizeof(reported));
 
 	*findings = NULL;
 	if (!err)

@@ -22,7 +22,7 @@ enum operation_state {
 	OPERATION_IN_CALL,  /* its call, or the end of its group, had not returned */
 	OPERATION_LAUNCHED, /* the GPU had not reached it */
 	OPERATION_RUNNING,  /* the GPU was at it */
-	OPERATION_DONE,     /* the GPU had ended it behind the last look of the process: nobody knows when */
+	OPERATION_DONE,     /* the GPU had ended it behind the last sample of the process: nobody knows when */
 };
 
 /* Times that are damage are taken out (feed/operation_view.h). 0 or -errno; free in both cases. On an error of the file

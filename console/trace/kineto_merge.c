@@ -11,7 +11,7 @@
 enum { PIDS = 256, PID_TEXT = 64, CLOCK_TEXT = 32 };
 
 /* What the first reading finds out. Times: µs as in the file. */
-struct look {
+struct seen {
 	int64_t pid; /* of the process whose threads are in it; -1 not found */
 	double first, last;
 	bool any;
@@ -24,22 +24,22 @@ static const char *text_of(const json_t *event, const char *key)
 	return text ? text : "";
 }
 
-static int look_at(void *argument, json_t *event)
+static int see(void *argument, json_t *event)
 {
-	struct look *look = argument;
+	struct seen *seen = argument;
 	const json_t *ts = json_object_get(event, "ts"), *pid = json_object_get(event, "pid");
 
 	/* GPUs are processes of the trace, too, numbered from 0. */
 	if (!strcmp(text_of(event, "name"), "process_labels") && json_is_integer(pid) &&
 	    !strcmp(text_of(json_object_get(event, "args"), "labels"), "CPU"))
-		look->pid = json_integer_value(pid);
+		seen->pid = json_integer_value(pid);
 	if (strcmp(text_of(event, "ph"), "X") != 0 || !json_is_number(ts))
 		return 0;
 	double begin = json_number_value(ts), end = begin + json_number_value(json_object_get(event, "dur"));
 
-	look->first = look->any && look->first < begin ? look->first : begin;
-	look->last = look->any && look->last > end ? look->last : end;
-	look->any = true;
+	seen->first = seen->any && seen->first < begin ? seen->first : begin;
+	seen->last = seen->any && seen->last > end ? seen->last : end;
+	seen->any = true;
 	return 0;
 }
 
@@ -64,19 +64,19 @@ static double record_end_us(const struct replay *replay)
 	return (double)((int64_t)replay->last_ns + replay->realtime_offset_ns) / 1e3;
 }
 
-static bool is_of(const struct replay_process *process, const struct kineto_head *head, const struct look *look)
+static bool is_of(const struct replay_process *process, const struct kineto_head *head, const struct seen *seen)
 {
-	return (head->rank < 0 || head->rank == process->rank) && replay_header(process)->pid == look->pid;
+	return (head->rank < 0 || head->rank == process->rank) && replay_header(process)->pid == seen->pid;
 }
 
-static int find_process(struct kineto_merge *merge, const struct replay *replay, const struct look *look,
+static int find_process(struct kineto_merge *merge, const struct replay *replay, const struct seen *seen,
 			char why[KINETO_WHY])
 {
 	size_t found = 0;
 	char rank[32] = "a rank that it does not name";
 
 	for (size_t i = 0; i < replay->count; i++)
-		if (is_of(&replay->processes[i], &merge->head, look)) {
+		if (is_of(&replay->processes[i], &merge->head, seen)) {
 			merge->process = i;
 			found++;
 		}
@@ -84,44 +84,44 @@ static int find_process(struct kineto_merge *merge, const struct replay *replay,
 		return 0;
 	if (merge->head.rank >= 0)
 		snprintf(rank, sizeof(rank), "rank %" PRId32, merge->head.rank);
-	snprintf(why, KINETO_WHY, "it is of %s, process %" PRId64 ": %s of this run %s", rank, look->pid,
+	snprintf(why, KINETO_WHY, "it is of %s, process %" PRId64 ": %s of this run %s", rank, seen->pid,
 		 found ? "more than one black box" : "no black box", found ? "may be" : "is");
 	return -EBADMSG;
 }
 
-static int check_time(const struct kineto_merge *merge, const struct replay *replay, const struct look *look,
+static int check_time(const struct kineto_merge *merge, const struct replay *replay, const struct seen *seen,
 		      char why[KINETO_WHY])
 {
 	const struct rw_box_header *header = replay_header(&replay->processes[merge->process]);
 	double base_us = (double)merge->head.base_ns / 1e3;
 	char first[CLOCK_TEXT], last[CLOCK_TEXT], begin[CLOCK_TEXT], end[CLOCK_TEXT];
 
-	if (base_us + look->first <= record_end_us(replay) && base_us + look->last >= record_begin_us(header))
+	if (base_us + seen->first <= record_end_us(replay) && base_us + seen->last >= record_begin_us(header))
 		return 0;
 	snprintf(why, KINETO_WHY,
 		 "its events, %s to %s, lie outside of the record of that process, %s to %s: it is of another run",
-		 time_text(first, base_us + look->first), time_text(last, base_us + look->last),
+		 time_text(first, base_us + seen->first), time_text(last, base_us + seen->last),
 		 time_text(begin, record_begin_us(header)), time_text(end, record_end_us(replay)));
 	return -EBADMSG;
 }
 
 int kineto_merge_open(struct kineto_merge *merge, const char *path, const struct replay *replay, char why[KINETO_WHY])
 {
-	struct look look = { .pid = -1 };
+	struct seen seen = { .pid = -1 };
 
 	*merge = (struct kineto_merge){ .path = path };
-	int err = kineto_read(path, &merge->head, look_at, &look, why);
+	int err = kineto_read(path, &merge->head, see, &seen, why);
 
 	if (err)
 		return err;
-	if (!look.any || look.pid < 0) {
+	if (!seen.any || seen.pid < 0) {
 		snprintf(why, KINETO_WHY, "%s",
-			 look.any ? "it does not say which process it is of (process_labels \"CPU\")"
+			 seen.any ? "it does not say which process it is of (process_labels \"CPU\")"
 				  : "there is no event in it");
 		return -EBADMSG;
 	}
-	err = find_process(merge, replay, &look, why);
-	return err ? err : check_time(merge, replay, &look, why);
+	err = find_process(merge, replay, &seen, why);
+	return err ? err : check_time(merge, replay, &seen, why);
 }
 
 /* What the second reading needs. */

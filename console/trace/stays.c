@@ -70,7 +70,7 @@ static int add(struct reading *reading, const struct analysis_wait *wait)
 	return 0;
 }
 
-/* In the same place at both looks, which need not be one wait. */
+/* In the same place at both samples, which need not be one wait. */
 static bool goes_on(const struct analysis_wait *before, const struct analysis_wait *now)
 {
 	return now->end_ns >= before->end_ns && now->end_ns - before->end_ns <= GAP_NS && before->state == now->state &&

@@ -12,7 +12,7 @@
 struct stay {
 	uint32_t tid, looks;
 	uint32_t times;            /* that it went there; 1: it never left in between */
-	uint64_t begin_ns, end_ns; /* of the first and the last look */
+	uint64_t begin_ns, end_ns; /* of the first and the last sample */
 	int32_t system_call, fd;
 	char state, channel[32], path[256], thread[16]; /* as they are in the box */
 };

@@ -19,7 +19,7 @@
 #include "console/boxes/box_runs.h"
 #include "console/boxes/boxes.h"
 
-enum { ARGUMENTS = 48, LOOK_MS = 100, SIGN_OF_LIFE_S = 10 };
+enum { ARGUMENTS = 48, POLL_MS = 100, SIGN_OF_LIFE_S = 10 };
 
 static void put_in_front(const char *name, const char *value)
 {
@@ -230,14 +230,14 @@ static bool has_ended(struct demo_run *demo, int *status)
 int demo_run_wait(struct demo_run *demo, bool json)
 {
 	FILE *lines = json ? fopen(demo->findings, "re") : NULL;
-	struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+	struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
 	time_t started = time(NULL);
 	int status = 0;
 	sigset_t set;
 
 	fill_signals(&set);
 	while (!has_ended(demo, &status)) {
-		int signal = sigtimedwait(&set, NULL, &look);
+		int signal = sigtimedwait(&set, NULL, &pause);
 
 		if (signal > 0 && signal != SIGCHLD) {
 			demo->signal = signal;

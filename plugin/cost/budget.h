@@ -41,7 +41,7 @@ struct budget {
 	uint32_t next_ppm; /* of the second in progress: what turns down again */
 	uint32_t calm_s;
 	uint64_t first_left_ns, first_paid_ns; /* of the sum for first operations */
-	uint64_t first_seen_ns;                /* what they had cost at the last look */
+	uint64_t first_seen_ns;                /* what they had cost at the last poll */
 	uint64_t since_ns;                     /* the second in progress */
 	struct budget_cost since;              /* without what was paid for first operations */
 	uint64_t total_since;                  /* with it */

@@ -272,7 +272,7 @@ static void every_second(struct drain *drain, uint64_t now)
 		return;
 	drain->second_ns = now;
 	take_anchor(box->header, now);
-	event_mask_look(drain->recording, now);
+	event_mask_poll(drain->recording, now);
 	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
 }
 

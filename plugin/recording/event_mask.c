@@ -23,7 +23,7 @@ static int missing_of(const struct communicator *communicator)
 	return atomic_load_explicit(&asked[communicator->index], memory_order_relaxed) & ~__atomic_load_n(mask, __ATOMIC_RELAXED);
 }
 
-void event_mask_look(struct recording *recording, uint64_t now_ns)
+void event_mask_poll(struct recording *recording, uint64_t now_ns)
 {
 	struct rw_box_header *header = recording->box.header;
 	uint64_t used = atomic_load_explicit(&header->comms_used, memory_order_acquire);

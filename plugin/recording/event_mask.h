@@ -15,6 +15,6 @@ struct recording;
 /* At the end of a communicator's init: its NCCL's mask, which has these bits of ours from now on. */
 void event_mask_asked(struct communicator *communicator, int *mask, int bits);
 /* Looks at the masks of all living communicators. now_ns: CLOCK_MONOTONIC. The plugin's thread, once a second. */
-void event_mask_look(struct recording *recording, uint64_t now_ns);
+void event_mask_poll(struct recording *recording, uint64_t now_ns);
 
 #endif

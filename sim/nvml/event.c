@@ -8,7 +8,7 @@
 #include "sim/nvml/library.h"
 #include "sim/nvml/script.h"
 
-enum { LOOK_MS = 20 };
+enum { POLL_MS = 20 };
 
 struct nvmlEventSet_st {
 	bool registered[SCRIPT_DEVICES];
@@ -72,7 +72,7 @@ EXPORTED nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *d
 	if (result != NVML_SUCCESS || !set || !data)
 		return result == NVML_SUCCESS ? NVML_ERROR_INVALID_ARGUMENT : result;
 	/* Without a script nothing happens, and as with a driver nobody wakes up meanwhile. */
-	unsigned int step_ms = script_exists() ? LOOK_MS : timeout_ms;
+	unsigned int step_ms = script_exists() ? POLL_MS : timeout_ms;
 
 	for (unsigned int waited = 0; !look(set, data); waited += step_ms) {
 		if (waited >= timeout_ms)

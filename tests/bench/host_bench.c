@@ -96,9 +96,9 @@ static double sample_ns(struct reader *reader, bool by_kernel)
 		pid_t pid = reader->pids[i % PROCESSES];
 		uint64_t begin = stopwatch_now();
 		if (by_kernel)
-			kernel_source_look(reader->kernel, pid);
+			kernel_source_sample(reader->kernel, pid);
 		else
-			proc_source_look(reader->proc, 0, pid, 0, begin, on_wait, reader, NULL);
+			proc_source_sample(reader->proc, 0, pid, 0, begin, on_wait, reader, NULL);
 		times[i] = (double)(stopwatch_now() - begin);
 	}
 	return stopwatch_median(times, SAMPLES);

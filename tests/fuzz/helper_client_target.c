@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & 2)
 		helper_client_poll(&client);
 	else if (data[0] & 4)
-		helper_client_look(&client, 1);
+		helper_client_sample(&client, 1);
 	else
 		helper_client_watch(&client, 1, STDERR_FILENO, why);
 	while (client.greeted && helper_client_poll(&client) >= 0)

@@ -87,7 +87,7 @@ static void record(pid_t tgid, uint32_t kind, uint8_t random)
 	server_record(the_server, &wait);
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	(void)probes;
 	if (place_of(tgid) < 0)

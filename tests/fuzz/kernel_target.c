@@ -101,7 +101,7 @@ int probes_poll(struct probes *probes)
 	return 1;
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	(void)tgid;
 	probes_poll(probes);

@@ -164,8 +164,8 @@ static void look_at_threads(void)
 	if (mounts_open(&mounts, proc) || proc_source_open(&source, proc, mounts))
 		abort();
 	/* The second time from what was kept open. */
-	proc_source_look(source, 1, PID, 0, 1000, check_wait, NULL, NULL);
-	proc_source_look(source, 1, PID, PID, 2000, check_wait, NULL, NULL);
+	proc_source_sample(source, 1, PID, 0, 1000, check_wait, NULL, NULL);
+	proc_source_sample(source, 1, PID, PID, 2000, check_wait, NULL, NULL);
 	proc_source_close(source);
 	mounts_close(mounts);
 }
@@ -214,8 +214,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_tree();
 	write_files((const char *)data, size);
 	look_at_threads();
-	absentees_look(&absentees, UINT64_C(1000000000));
-	absentees_look(&absentees, UINT64_C(3000000000));
+	absentees_poll(&absentees, UINT64_C(1000000000));
+	absentees_poll(&absentees, UINT64_C(3000000000));
 	if (!memory_limit_read(NULL, root, PID, &memory) && !memory.limit)
 		abort();
 	look_at_symbols();

@@ -216,7 +216,7 @@ static bool watch_job(struct analysis *analysis, struct day_plan *plan, struct h
 	const struct watch_request request = { .loop = &loop, .analysis = analysis, .root = day_host_root(), .job = "day",
 					       .owner = geteuid(), .places = places, .place_count = 1,
 					       .now_ns = plan->begin_ns, .kernel_log = day_host_log() };
-	uint64_t part_ns = (plan->end_ns - plan->begin_ns) / PARTS, now_ns = plan->begin_ns, looked_ns = 0;
+	uint64_t part_ns = (plan->end_ns - plan->begin_ns) / PARTS, now_ns = plan->begin_ns, polled_ns = 0;
 
 	unsigned left_out = 0; /* of the ticks to come, as the collector leaves them out */
 
@@ -238,10 +238,10 @@ static bool watch_job(struct analysis *analysis, struct day_plan *plan, struct h
 			left_out = watch_next_ms(&watch, false, now_ns) / WATCH_TICK_MS - 1;
 		}
 		holdings[part].cpu_s += cpu_s() - before_s;
-		if (now_ns >= looked_ns + look_every_ns) {
+		if (now_ns >= polled_ns + look_every_ns) {
 			look(&watch, &holdings[part]);
 			look_for_left_over(&watch, now_ns, left);
-			looked_ns = now_ns;
+			polled_ns = now_ns;
 		}
 		if (now_ns < plan->begin_ns + (uint64_t)(part + 1) * part_ns)
 			continue;

@@ -200,7 +200,7 @@ int probes_poll(struct probes *probes)
 	return count;
 }
 
-int probes_look(struct probes *probes, pid_t pid)
+int probes_sample(struct probes *probes, pid_t pid)
 {
 	const struct process *process = find(pid);
 

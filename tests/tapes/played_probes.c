@@ -157,7 +157,7 @@ int probes_poll(struct probes *probes)
 	return (int)played->fresh_count;
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	const struct kernel_memory *memory = &played->kernel;
 

@@ -154,7 +154,7 @@ void recorded_kernel_look(struct recorded_kernel *kernel)
 	probes_poll(kernel->probes);
 	for (size_t i = 0; i < kernel->count; i++) {
 		kernel->looked_count = 0;
-		if (!probes_look(kernel->probes, kernel->watched[i]))
+		if (!probes_sample(kernel->probes, kernel->watched[i]))
 			put_look(kernel, kernel->watched[i]);
 	}
 }

@@ -83,7 +83,7 @@ static void name_peer(const char *proc_root, pid_t pid, struct descriptor *descr
 		snprintf(descriptor->path + length, sizeof(descriptor->path) - length, " to %s", peer);
 }
 
-int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
+int descriptor_read(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor)
 {
 	*descriptor = (struct descriptor){ 0 };
 	int mount_id = read_descriptor(proc_root, pid, fd, descriptor);

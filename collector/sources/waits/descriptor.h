@@ -18,6 +18,6 @@ struct descriptor {
 };
 
 /* 0 or -errno (-ENOENT closed, -EACCES another user's, -ESRCH process gone); `descriptor` is all zero then. */
-int descriptor_look(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor);
+int descriptor_read(const char *proc_root, pid_t pid, int fd, struct mounts *mounts, struct descriptor *descriptor);
 
 #endif

@@ -137,9 +137,9 @@ int kernel_source_poll(struct kernel_source *source)
 	return got;
 }
 
-int kernel_source_look(struct kernel_source *source, pid_t pid)
+int kernel_source_sample(struct kernel_source *source, pid_t pid)
 {
-	return find(source, pid) ? view_look(source->view, pid) : -ENOENT;
+	return find(source, pid) ? view_sample(source->view, pid) : -ENOENT;
 }
 
 void kernel_source_loss(struct kernel_source *source, struct probes_loss *loss)

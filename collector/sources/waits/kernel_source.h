@@ -2,7 +2,7 @@
 /*
  * Waits of watched processes as the kernel reports them through ebpf/view.h, made into evidence: with full path, file
  * system, device, symbol names and process numbers of the caller. One owner thread; callbacks run inside
- * kernel_source_poll() and kernel_source_look().
+ * kernel_source_poll() and kernel_source_sample().
  */
 #ifndef COLLECTOR_SOURCES_WAITS_KERNEL_SOURCE_H
 #define COLLECTOR_SOURCES_WAITS_KERNEL_SOURCE_H
@@ -44,7 +44,7 @@ void kernel_source_unwatch(struct kernel_source *source, pid_t pid);
  * kernel_source_watch() is called again. */
 int kernel_source_poll(struct kernel_source *source);
 /* A sample of every thread of a watched process, now. 0 or -errno (-ENOENT: not watched). */
-int kernel_source_look(struct kernel_source *source, pid_t pid);
+int kernel_source_sample(struct kernel_source *source, pid_t pid);
 
 void kernel_source_loss(struct kernel_source *source, struct probes_loss *loss); /* as probes_loss() */
 uint64_t kernel_source_own_ns(struct kernel_source *source);                     /* as view_own_ns() */

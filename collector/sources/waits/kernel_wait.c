@@ -68,7 +68,7 @@ static bool read_file(const struct rw_kernel_wait *record, const char *proc_root
 		      struct analysis_wait *wait)
 {
 	struct descriptor descriptor;
-	bool is_open = !descriptor_look(proc_root, (pid_t)record->tgid, record->fd, mounts, &descriptor) &&
+	bool is_open = !descriptor_read(proc_root, (pid_t)record->tgid, record->fd, mounts, &descriptor) &&
 		       same_file(record, wait->device, &descriptor);
 
 	snprintf(wait->file_system, sizeof(wait->file_system), "%.15s", record->file_system);
@@ -104,7 +104,7 @@ static void fill_polled(const struct rw_kernel_wait *record, const char *proc_ro
 	if (record->kind != RW_KERNEL_NOW || record->fd >= 0 || !descriptor_polled(record->system_call))
 		return;
 	wait->fd = polled_by_thread(proc_root, (pid_t)record->tgid, record->tid);
-	if (wait->fd < 0 || descriptor_look(proc_root, (pid_t)record->tgid, wait->fd, mounts, &descriptor))
+	if (wait->fd < 0 || descriptor_read(proc_root, (pid_t)record->tgid, wait->fd, mounts, &descriptor))
 		return;
 	memcpy(wait->path, descriptor.path, sizeof(wait->path));
 	memcpy(wait->file_system, descriptor.file_system, sizeof(wait->file_system));

@@ -32,8 +32,8 @@ struct proc_source {
 	uint32_t kept;
 };
 
-/* One call of proc_source_look(). */
-struct look {
+/* One call of proc_source_sample(). */
+struct sampling {
 	struct proc_source *source;
 	struct process *process;
 	struct analysis_wait wait;
@@ -169,7 +169,7 @@ static void name_file(struct proc_source *source, pid_t pid, struct analysis_wai
 {
 	struct descriptor descriptor;
 
-	if (wait->fd < 0 || descriptor_look(source->proc_root, pid, wait->fd, source->mounts, &descriptor))
+	if (wait->fd < 0 || descriptor_read(source->proc_root, pid, wait->fd, source->mounts, &descriptor))
 		return;
 	wait->device = descriptor.device;
 	memcpy(wait->path, descriptor.path, sizeof(wait->path));
@@ -177,28 +177,28 @@ static void name_file(struct proc_source *source, pid_t pid, struct analysis_wai
 	memcpy(wait->device_name, descriptor.device_name, sizeof(wait->device_name));
 }
 
-static int look_at_thread(struct look *look, uint32_t tid)
+static int sample_thread(struct sampling *sampling, uint32_t tid)
 {
-	struct proc_source *source = look->source;
-	struct proc_thread *kept = kept_thread(source, look->process, tid), once;
+	struct proc_source *source = sampling->source;
+	struct proc_thread *kept = kept_thread(source, sampling->process, tid), once;
 
 	if (!kept)
 		proc_thread_begin(&once, tid);
-	look->wait = (struct analysis_wait){ 0 };
-	int err = proc_thread_read(kept ? kept : &once, look->process->fd, kept, source->with_stack, &look->wait);
+	sampling->wait = (struct analysis_wait){ 0 };
+	int err = proc_thread_read(kept ? kept : &once, sampling->process->fd, kept, source->with_stack, &sampling->wait);
 	if (err)
 		return err; /* what was kept for it goes when the list is next swept */
 	if (kept)
-		kept->round = look->process->round;
+		kept->round = sampling->process->round;
 
-	name_file(source, look->process->pid, &look->wait);
-	look->wait.process = look->id;
-	look->wait.kind = ANALYSIS_WAIT_SAMPLE;
-	look->wait.level = proc_source_level(source);
-	look->wait.end_ns = look->now_ns;
-	look->view.threads++;
-	look->view.stopped += look->wait.state == 'T' || look->wait.state == 't';
-	look->callback(look->argument, &look->wait);
+	name_file(source, sampling->process->pid, &sampling->wait);
+	sampling->wait.process = sampling->id;
+	sampling->wait.kind = ANALYSIS_WAIT_SAMPLE;
+	sampling->wait.level = proc_source_level(source);
+	sampling->wait.end_ns = sampling->now_ns;
+	sampling->view.threads++;
+	sampling->view.stopped += sampling->wait.state == 'T' || sampling->wait.state == 't';
+	sampling->callback(sampling->argument, &sampling->wait);
 	return 0;
 }
 
@@ -210,9 +210,9 @@ static void sweep(struct proc_source *source, struct process *process)
 	}
 }
 
-static int look_at_all(struct look *look)
+static int look_at_all(struct sampling *sampling)
 {
-	int fd = openat(look->process->fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(sampling->process->fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!tasks) {
@@ -221,32 +221,32 @@ static int look_at_all(struct look *look)
 			close(fd);
 		return err == ENOENT ? -ESRCH : -err;
 	}
-	look->process->round++;
+	sampling->process->round++;
 	for (const struct dirent *entry; (entry = readdir(tasks));) {
 		unsigned long tid = strtoul(entry->d_name, NULL, 10);
-		int err = tid ? look_at_thread(look, (uint32_t)tid) : 0;
+		int err = tid ? sample_thread(sampling, (uint32_t)tid) : 0;
 		if (err && err != -ESRCH)
-			look->err = err;
+			sampling->err = err;
 	}
 	closedir(tasks);
-	sweep(look->source, look->process);
-	return look->view.threads || look->err ? look->err : -ESRCH;
+	sweep(sampling->source, sampling->process);
+	return sampling->view.threads || sampling->err ? sampling->err : -ESRCH;
 }
 
-int proc_source_look(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid, uint64_t now_ns,
+int proc_source_sample(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid, uint64_t now_ns,
 		     source_wait *wait, void *argument, struct proc_source_view *view)
 {
-	struct look look = {
+	struct sampling sampling = {
 		.source = source, .id = process, .now_ns = now_ns, .callback = wait, .argument = argument
 	};
 
-	look.process = find_process(source, pid);
-	int err = look.process ? 0 : add_process(source, pid, &look.process);
+	sampling.process = find_process(source, pid);
+	int err = sampling.process ? 0 : add_process(source, pid, &sampling.process);
 	if (!err)
-		err = tid ? look_at_thread(&look, tid) : look_at_all(&look);
+		err = tid ? sample_thread(&sampling, tid) : look_at_all(&sampling);
 	if (err == -ESRCH && !tid)
 		proc_source_forget(source, pid);
 	if (view)
-		*view = look.view;
+		*view = sampling.view;
 	return err;
 }

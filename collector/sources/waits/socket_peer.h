@@ -19,7 +19,7 @@ struct socket_peers {
 		uint64_t inode;
 		char text[SOCKET_PEER_TEXT]; /* "" it has no peer that these tables know */
 	} kept[SOCKET_PEERS_KEPT]; /* by inode; two of one place take turns */
-	uint64_t read_ns;          /* of the last look; 0 none yet */
+	uint64_t read_ns;          /* of the last sample; 0 none yet */
 };
 
 /* "10.0.0.7:443", "[fe80::1]:29500"; false: no TCP connection, or not found out this time. The inode is a living

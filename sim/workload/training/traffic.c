@@ -11,7 +11,7 @@
 enum { NAN_BYTE = 0xff /* every byte of an element: NaN in every floating type */ };
 
 /* A look at data that have been copied to the host, or a change of an element there. Freed by the stream's thread. */
-struct look {
+struct inspection {
 	struct traffic *traffic;
 	enum traffic_sort sort;
 	ncclDataType_t type;
@@ -47,25 +47,25 @@ static void *copy_of(struct traffic *traffic, CUstream stream)
 	return added->copy;
 }
 
-static struct look *look_at(struct traffic *traffic, const struct collective_call *call, size_t count)
+static struct inspection *inspect(struct traffic *traffic, const struct collective_call *call, size_t count)
 {
-	struct look *look = malloc(sizeof(*look));
+	struct inspection *inspection = malloc(sizeof(*inspection));
 	size_t most = traffic->room / element_size(call->type);
 
-	GPU_CHECK(look ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-	*look = (struct look){ .traffic = traffic, .sort = sort_of(traffic, call), .type = call->type,
+	GPU_CHECK(inspection ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+	*inspection = (struct inspection){ .traffic = traffic, .sort = sort_of(traffic, call), .type = call->type,
 			       .copy = copy_of(traffic, call->stream), .count = count < most ? count : most };
-	return look;
+	return inspection;
 }
 
 static void CUDA_CB note_bad(void *argument)
 {
-	struct look *look = argument;
-	struct traffic *traffic = look->traffic;
+	struct inspection *inspection = argument;
+	struct traffic *traffic = inspection->traffic;
 
-	if (!element_all_finite(look->type, look->copy, look->count))
-		atomic_store(look->sort == TRAFFIC_GRADIENTS ? &traffic->bad_gradients : &traffic->bad_activations, true);
-	free(look);
+	if (!element_all_finite(inspection->type, inspection->copy, inspection->count))
+		atomic_store(inspection->sort == TRAFFIC_GRADIENTS ? &traffic->bad_gradients : &traffic->bad_activations, true);
+	free(inspection);
 }
 
 static void received(void *argument, const struct collective_call *call)
@@ -76,21 +76,21 @@ static void received(void *argument, const struct collective_call *call)
 
 	if (!size || options->fault->spread == SPREAD_NONE || traffic->training->step != options->fault_step)
 		return;
-	struct look *look = look_at(traffic, call, collective_recv_count(call));
+	struct inspection *inspection = inspect(traffic, call, collective_recv_count(call));
 
-	GPU_CHECK(cuMemcpyDtoHAsync(look->copy, call->recv, look->count * size, call->stream));
-	GPU_CHECK(cuLaunchHostFunc(call->stream, note_bad, look));
+	GPU_CHECK(cuMemcpyDtoHAsync(inspection->copy, call->recv, inspection->count * size, call->stream));
+	GPU_CHECK(cuLaunchHostFunc(call->stream, note_bad, inspection));
 }
 
 static void CUDA_CB spoil_where_bad(void *argument)
 {
-	struct look *look = argument;
-	struct traffic *traffic = look->traffic;
-	bool bad = look->sort != TRAFFIC_PARAMETERS && atomic_load(&traffic->bad_activations);
+	struct inspection *inspection = argument;
+	struct traffic *traffic = inspection->traffic;
+	bool bad = inspection->sort != TRAFFIC_PARAMETERS && atomic_load(&traffic->bad_activations);
 
-	if (bad || (look->sort == TRAFFIC_SCALARS && atomic_load(&traffic->bad_gradients)))
-		memset(look->copy, NAN_BYTE, element_size(look->type));
-	free(look);
+	if (bad || (inspection->sort == TRAFFIC_SCALARS && atomic_load(&traffic->bad_gradients)))
+		memset(inspection->copy, NAN_BYTE, element_size(inspection->type));
+	free(inspection);
 }
 
 /* One element, to the host and back. */
@@ -99,11 +99,11 @@ static void flow(struct traffic *traffic, const struct collective_call *call)
 	size_t size = element_size(call->type);
 	size_t index = traffic->training->options->fault_index % collective_send_count(call);
 	CUdeviceptr element = call->send + index * size;
-	struct look *look = look_at(traffic, call, 1);
-	void *copy = look->copy;
+	struct inspection *inspection = inspect(traffic, call, 1);
+	void *copy = inspection->copy;
 
 	GPU_CHECK(cuMemcpyDtoHAsync(copy, element, size, call->stream));
-	GPU_CHECK(cuLaunchHostFunc(call->stream, spoil_where_bad, look));
+	GPU_CHECK(cuLaunchHostFunc(call->stream, spoil_where_bad, inspection));
 	GPU_CHECK(cuMemcpyHtoDAsync(element, copy, size, call->stream));
 }
 

@@ -70,7 +70,7 @@ static void add_process(int rank, int local_size, char state)
 static enum analysis_absence look(int second)
 {
 	analysis.last_absentee.world_rank = -1;
-	absentees_look(&absentees, (uint64_t)second * SECOND);
+	absentees_poll(&absentees, (uint64_t)second * SECOND);
 	cr_assert_eq(analysis.last_absentee.world_rank, 3);
 	return analysis.last_absentee.absence;
 }
@@ -95,7 +95,7 @@ Test(absentees, a_rank_has_ended_only_where_its_process_was_seen)
 	for (int rank = 0; rank < 4; rank++)
 		add_process(rank, 4, 'S');
 	analysis.waited_for_count = 0; /* nobody waits yet */
-	absentees_look(&absentees, 8 * SECOND);
+	absentees_poll(&absentees, 8 * SECOND);
 	remove_process(3);
 	analysis.waited_for_count = 1;
 	cr_expect_eq(look(10), ANALYSIS_ABSENT_ENDED);
@@ -246,7 +246,7 @@ Test(absentees, nobody_looks_at_a_process_that_gets_on_or_for_which_nobody_waits
 	cr_expect_eq(look(16), ANALYSIS_ABSENT_IDLE);
 	cr_expect_eq(watched.begun, 2);
 	analysis.waited_for_count = 0;
-	absentees_look(&absentees, 16 * SECOND + 1);
+	absentees_poll(&absentees, 16 * SECOND + 1);
 	cr_expect_eq(watched.ended, 2);
 	cr_expect(absentees_close(&absentees));
 	end_process(child);
@@ -339,7 +339,7 @@ Test(absentees, the_end_leaves_nothing_behind)
 	cr_expect_eq(watched.begun, 1);
 	uv_loop_init(&loop);
 	absentees.loop = &loop;
-	absentees_look(&absentees, 14 * SECOND);
+	absentees_poll(&absentees, 14 * SECOND);
 	cr_expect(absentees_close(&absentees));
 	cr_expect_eq(watched.ended, 1);
 	cr_expect_eq(uv_loop_close(&loop), 0);
@@ -351,7 +351,7 @@ Test(absentees, nobody_is_looked_at_before_a_box_says_whose_the_job_is)
 	add_process(3, 4, 'S');
 	absentees.owner = ABSENTEES_NOBODY;
 	analysis.last_absentee.world_rank = -1;
-	absentees_look(&absentees, 10 * SECOND);
+	absentees_poll(&absentees, 10 * SECOND);
 	cr_expect_eq(analysis.last_absentee.world_rank, -1);
 }
 
@@ -386,10 +386,10 @@ Test(absentees, a_process_that_keeps_its_reader_waiting_holds_up_nobody, .timeou
 	analysis.last_absentee.world_rank = -1;
 	fflush(stderr);
 	dup2(fileno(errors), STDERR_FILENO);
-	absentees_look(&absentees, 10 * SECOND);
+	absentees_poll(&absentees, 10 * SECOND);
 	int writer = await_reader(path);
 	for (int second = 11; second < 20; second++) {
-		absentees_look(&absentees, (uint64_t)second * SECOND);
+		absentees_poll(&absentees, (uint64_t)second * SECOND);
 		uv_run(&loop, UV_RUN_NOWAIT);
 	}
 	fflush(stderr);
@@ -417,7 +417,7 @@ Test(absentees, what_a_look_finds_is_told_from_the_loop)
 	uv_loop_init(&loop);
 	absentees.loop = &loop;
 	analysis.last_absentee.world_rank = -1;
-	absentees_look(&absentees, 10 * SECOND);
+	absentees_poll(&absentees, 10 * SECOND);
 	cr_expect_eq(analysis.last_absentee.world_rank, -1);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	cr_expect_eq(analysis.last_absentee.world_rank, 3);

@@ -83,7 +83,7 @@ static void wake(pid_t pid, uint32_t tid, int32_t system_call, const char *path,
 static void look_as(const struct analysis_wait *waiting)
 {
 	analysis.others = 0;
-	awaited_look(&awaited, proc, tree.root, &analysis, RANK, &rank, waiting, started_ns() + 2000000000);
+	awaited_sample(&awaited, proc, tree.root, &analysis, RANK, &rank, waiting, started_ns() + 2000000000);
 }
 
 static void look(void)

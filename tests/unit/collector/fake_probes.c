@@ -42,7 +42,7 @@ int probes_poll(struct probes *probes)
 	return fake_probes.records;
 }
 
-int probes_look(struct probes *probes, pid_t tgid)
+int probes_sample(struct probes *probes, pid_t tgid)
 {
 	(void)probes, (void)tgid;
 	return 0;

@@ -17,7 +17,7 @@
 #include "base/ancestor.h"
 #include "base/clock.h"
 #include "base/yama.h"
-#include "collector/sources/python/python_look.h"
+#include "collector/sources/python/python_sampler.h"
 
 static const char *interpreter(void)
 {
@@ -88,14 +88,14 @@ static void end(struct rank *rank)
 
 static void look(const struct rank *rank, struct python_seen *seen)
 {
-	struct python_look request;
+	struct python_sampler request;
 
-	cr_assert_eq(python_look_open(&request, &rank->writer, (uint32_t)rank->pid, -1), 0);
-	int err = python_look_take(&request, seen);
+	cr_assert_eq(python_sampler_open(&request, &rank->writer, (uint32_t)rank->pid, -1), 0);
+	int err = python_sampler_take(&request, seen);
 
 	/* A busy machine may give the look less than its second: the next is another. */
 	cr_assert(!err || err == -ETIMEDOUT, "%s", strerror(-err));
-	python_look_close(&request);
+	python_sampler_close(&request);
 	if (err)
 		seen->error = err;
 	if (seen->error == -ENOTSUP) {
@@ -141,7 +141,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= tail && !strcmp(text + length - tail, end);
 }
 
-Test(python_look, function_and_line_of_a_thread_that_waits)
+Test(python_sampler, function_and_line_of_a_thread_that_waits)
 {
 	static struct python_seen seen;
 	uint64_t before_ns = clock_monotonic_ns();
@@ -162,7 +162,7 @@ Test(python_look, function_and_line_of_a_thread_that_waits)
 	end(&rank);
 }
 
-Test(python_look, thread_that_holds_the_lock_of_the_interpreter)
+Test(python_sampler, thread_that_holds_the_lock_of_the_interpreter)
 {
 	static struct python_seen seen;
 	const struct python_thread *holder = NULL;
@@ -185,7 +185,7 @@ Test(python_look, thread_that_holds_the_lock_of_the_interpreter)
 }
 
 /* Of a child that the rank forked, too: its interpreter's main thread has another number than its parent's. */
-Test(python_look, child_of_a_fork)
+Test(python_sampler, child_of_a_fork)
 {
 	static struct python_seen seen;
 
@@ -200,7 +200,7 @@ Test(python_look, child_of_a_fork)
 	end(&rank);
 }
 
-Test(python_look, names_that_are_long_and_not_ascii)
+Test(python_sampler, names_that_are_long_and_not_ascii)
 {
 	static struct python_seen seen;
 
@@ -214,7 +214,7 @@ Test(python_look, names_that_are_long_and_not_ascii)
 	end(&rank);
 }
 
-Test(python_look, garbage_collection)
+Test(python_sampler, garbage_collection)
 {
 	static struct python_seen seen;
 
@@ -227,7 +227,7 @@ Test(python_look, garbage_collection)
 }
 
 /* Of the library's frames the innermost is told; what called them lies in the program. */
-Test(python_look, wait_deep_in_calls)
+Test(python_sampler, wait_deep_in_calls)
 {
 	static struct python_seen seen;
 
@@ -267,7 +267,7 @@ static bool is_possible(const struct python_place *place)
 }
 
 /* Forty threads that run and pass the lock on: whatever is said of any of them is one of the functions that they can be in. */
-Test(python_look, threads_that_run_are_seen_in_what_they_run_or_nowhere)
+Test(python_sampler, threads_that_run_are_seen_in_what_they_run_or_nowhere)
 {
 	static struct python_seen seen;
 	unsigned named = 0;
@@ -298,10 +298,10 @@ static void *answer(void *argument)
 }
 
 /* As where Yama closes it to us. */
-Test(python_look, memory_that_an_ancestor_opens_for_us)
+Test(python_sampler, memory_that_an_ancestor_opens_for_us)
 {
 	static struct python_seen seen;
-	struct python_look request;
+	struct python_sampler request;
 	pthread_t thread;
 	int ends[2];
 	bool waited = false;
@@ -312,28 +312,28 @@ Test(python_look, memory_that_an_ancestor_opens_for_us)
 	await(&rank, "crunch", &seen);
 	cr_assert_eq(ancestor_pair(ends), 0);
 	cr_assert_eq(pthread_create(&thread, NULL, answer, &ends[0]), 0);
-	cr_assert_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, ends[1]), 0);
-	close(request.files[PYTHON_LOOK_MEMORY]);
-	request.files[PYTHON_LOOK_MEMORY] = -1;
-	request.files[PYTHON_LOOK_ANCESTOR] = ends[1];
+	cr_assert_eq(python_sampler_open(&request, &rank.writer, (uint32_t)rank.pid, ends[1]), 0);
+	close(request.files[PYTHON_SAMPLER_MEMORY]);
+	request.files[PYTHON_SAMPLER_MEMORY] = -1;
+	request.files[PYTHON_SAMPLER_ANCESTOR] = ends[1];
 	for (int i = 0; i < 600 && !waited; i++) {
-		if (python_look_take(&request, &seen) || seen.error)
+		if (python_sampler_take(&request, &seen) || seen.error)
 			continue;
 		const struct python_thread *main = python_view_thread(&seen.view, (uint32_t)rank.pid);
 
 		waited = main && !strcmp(main->own.function, "crunch") && seen.waits && seen.view.holder;
 	}
 	cr_expect(waited, "its function, and that it waits for the interpreter's lock");
-	python_look_close(&request);
+	python_sampler_close(&request);
 	pthread_join(thread, NULL);
 	end(&rank);
 }
 
-Test(python_look, process_without_an_interpreter)
+Test(python_sampler, process_without_an_interpreter)
 {
 	static struct python_seen seen;
 	struct rank rank = { .pid = fork() };
-	struct python_look request;
+	struct python_sampler request;
 	char why[WRITER_PROCESS_WHY];
 
 	if (!rank.pid) {
@@ -344,17 +344,17 @@ Test(python_look, process_without_an_interpreter)
 	if (yama_scope() && geteuid())
 		cr_skip("Yama's ptrace_scope is %u, and this is not root", yama_scope());
 	cr_assert_eq(writer_process_adopt(&rank.writer, (int)syscall(SYS_pidfd_open, rank.pid, 0), getuid(), why), 0);
-	cr_assert_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, -1), 0);
-	cr_assert_eq(python_look_take(&request, &seen), 0);
+	cr_assert_eq(python_sampler_open(&request, &rank.writer, (uint32_t)rank.pid, -1), 0);
+	cr_assert_eq(python_sampler_take(&request, &seen), 0);
 	cr_expect_eq(seen.error, -ENOENT);
 	cr_expect_eq(seen.view.thread_count, 0);
 	/* What has ended reads as nothing. */
 	kill(rank.pid, SIGKILL);
 	waitpid(rank.pid, NULL, 0);
-	cr_assert_eq(python_look_take(&request, &seen), 0);
+	cr_assert_eq(python_sampler_take(&request, &seen), 0);
 	cr_expect_neq(seen.error, 0);
-	python_look_close(&request);
-	cr_expect_eq(python_look_open(&request, &rank.writer, (uint32_t)rank.pid, -1), -ESRCH);
+	python_sampler_close(&request);
+	cr_expect_eq(python_sampler_open(&request, &rank.writer, (uint32_t)rank.pid, -1), -ESRCH);
 	cr_expect_eq(request.files[0], -1);
 	writer_process_close(&rank.writer);
 }

@@ -28,10 +28,10 @@ Test(room, the_matter_with_the_first_place_is_told_once)
 {
 	strcpy(places[0], "/proc/rankwatch-0/j");
 	strcpy(places[1], "/sys/rankwatch-0/j");
-	room_look(&room, places, 2);
+	room_poll(&room, places, 2);
 	cr_expect(strstr(room.why, "/proc/rankwatch-0"), "%s", room.why);
 	strcpy(places[0], "/sys/another/j");
-	room_look(&room, places, 2);
+	room_poll(&room, places, 2);
 	cr_expect(strstr(room.why, "/proc/rankwatch-0"), "%s", room.why);
 	cr_expect_eq(lines_said(), 1);
 }
@@ -40,6 +40,6 @@ Test(room, any_place_will_do)
 {
 	strcpy(places[0], "/proc/rankwatch-0/j");
 	snprintf(places[1], sizeof(places[1]), "%s/rankwatch-0/j", box_process_directory());
-	room_look(&room, places, 2);
+	room_poll(&room, places, 2);
 	cr_expect_str_eq(room.why, "");
 }

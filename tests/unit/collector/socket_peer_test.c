@@ -38,12 +38,12 @@ Test(socket_peer, of_a_connection_stands_behind_its_number)
 	struct stat status;
 
 	cr_assert(mounts_open(&mounts, "/proc") == 0 && fstat(client, &status) == 0 && pipe(pipes) == 0);
-	cr_assert_eq(descriptor_look("/proc", getpid(), client, mounts, &descriptor), 0);
+	cr_assert_eq(descriptor_read("/proc", getpid(), client, mounts, &descriptor), 0);
 	snprintf(expected, sizeof(expected), "socket:[%ju] to 127.0.0.1:%u", (uintmax_t)status.st_ino, port);
 	cr_expect_str_eq(descriptor.path, expected);
-	cr_assert_eq(descriptor_look("/proc", getpid(), lonely, mounts, &descriptor), 0);
+	cr_assert_eq(descriptor_read("/proc", getpid(), lonely, mounts, &descriptor), 0);
 	cr_expect_null(strstr(descriptor.path, " to "), "%s", descriptor.path);
-	cr_assert_eq(descriptor_look("/proc", getpid(), pipes[0], mounts, &descriptor), 0);
+	cr_assert_eq(descriptor_read("/proc", getpid(), pipes[0], mounts, &descriptor), 0);
 	cr_expect_null(strstr(descriptor.path, " to "), "%s", descriptor.path);
 	mounts_close(mounts);
 }

@@ -187,16 +187,16 @@ Test(owner_rights, a_file_of_roots_process_is_not_told_with_the_rights_of_a_user
 	cr_assert_eq(mounts_open(&mounts, "/proc"), 0);
 
 	owner_rights_choose(OTHER_USER, OTHER_USER);
-	cr_expect_eq(descriptor_look("/proc", root, fd, mounts, &descriptor), -EACCES);
+	cr_expect_eq(descriptor_read("/proc", root, fd, mounts, &descriptor), -EACCES);
 	cr_expect_str_empty(descriptor.path);
 	owner_rights_choose_own();
-	cr_expect_eq(descriptor_look("/proc", root, fd, mounts, &descriptor), 0);
+	cr_expect_eq(descriptor_read("/proc", root, fd, mounts, &descriptor), 0);
 	cr_expect_str_eq(descriptor.path, secret);
 
 	owner_rights_choose(OTHER_USER, OTHER_USER);
-	cr_expect_eq(descriptor_look("/proc", user, fd, mounts, &descriptor), 0, "his own process he may look at");
+	cr_expect_eq(descriptor_read("/proc", user, fd, mounts, &descriptor), 0, "his own process he may look at");
 	owner_rights_choose(OTHER_USER, OTHER_USER + 1);
-	cr_expect_eq(descriptor_look("/proc", user, fd, mounts, &descriptor), -EACCES, "not with another group");
+	cr_expect_eq(descriptor_read("/proc", user, fd, mounts, &descriptor), -EACCES, "not with another group");
 	owner_rights_choose_own();
 	cr_expect_eq(open(secret, O_RDWR | O_CLOEXEC) >= 0, 1, "all rights have come back");
 	other_user_end(root);

@@ -109,25 +109,25 @@ Test(helper_client, an_answer_that_is_late_is_awaited_and_nothing_else_is_asked,
 {
 	enum rw_helper_kind kind;
 
-	cr_assert_eq(helper_client_look(scene.client, 1), -EAGAIN, "not answered in time");
+	cr_assert_eq(helper_client_sample(scene.client, 1), -EAGAIN, "not answered in time");
 	int first = take_question(&kind);
 
 	cr_assert_geq(first, 0);
 	cr_expect_eq(kind, RW_HELPER_LOOK);
 	uint64_t begin_ms = clock_monotonic_ms();
 
-	cr_expect_eq(helper_client_look(scene.client, 1), -EAGAIN);
+	cr_expect_eq(helper_client_sample(scene.client, 1), -EAGAIN);
 	cr_expect_lt(clock_monotonic_ms() - begin_ms, 150, "and it does not wait again");
 	cr_expect_eq(take_question(&kind), -1, "nothing else is asked");
 	cr_expect_geq(helper_client_poll(scene.client), 0, "it has not gone");
 	answer(first, 0);
-	cr_expect_eq(helper_client_look(scene.client, 1), -EAGAIN, "the next one is asked, and late as well");
+	cr_expect_eq(helper_client_sample(scene.client, 1), -EAGAIN, "the next one is asked, and late as well");
 	int second = take_question(&kind);
 
 	cr_expect_gt(second, first);
 	answer(second, -ESRCH);
 	cr_expect_geq(helper_client_poll(scene.client), 0);
-	cr_expect_eq(helper_client_look(scene.client, 1), -EAGAIN, "the late answer is nobody's: the question is asked anew");
+	cr_expect_eq(helper_client_sample(scene.client, 1), -EAGAIN, "the late answer is nobody's: the question is asked anew");
 	cr_expect_gt(take_question(&kind), second);
 }
 
@@ -136,7 +136,7 @@ Test(helper_client, who_never_answers_is_let_go, .init = open_client, .fini = cl
 	uint64_t begin_ms = clock_monotonic_ms();
 	int err;
 
-	while ((err = helper_client_look(scene.client, 1)) == -EAGAIN)
+	while ((err = helper_client_sample(scene.client, 1)) == -EAGAIN)
 		poll(NULL, 0, 20);
 	uint64_t took_ms = clock_monotonic_ms() - begin_ms;
 
@@ -169,7 +169,7 @@ Test(helper_client, a_question_that_must_be_answered_does_not_wait_for_a_late_on
 	int fds[2];
 
 	cr_assert_eq(pipe(fds), 0);
-	cr_assert_eq(helper_client_look(scene.client, 1), -EAGAIN);
+	cr_assert_eq(helper_client_sample(scene.client, 1), -EAGAIN);
 	cr_expect_eq(helper_client_watch(scene.client, getpid(), fds[0], why), -EAGAIN);
 	cr_expect(strstr(why, "not answered yet"), "%s", why);
 	helper_client_unwatch(scene.client, 1);

@@ -235,8 +235,8 @@ static void follow(struct bench *bench, pid_t pid)
 		usleep(POLL_MS * 1000);
 		kernel_source_poll(bench->kernel);
 		if (waited % 100 == 40 || emulated) { /* the loop has two levels at once here, to compare them */
-			kernel_source_look(bench->kernel, pid);
-			proc_source_look(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
+			kernel_source_sample(bench->kernel, pid);
+			proc_source_sample(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
 		}
 	}
 	kernel_source_poll(bench->kernel);
@@ -250,7 +250,7 @@ static void await_victim(struct bench *bench, pid_t pid)
 	for (int tries = 0; tries < 1000 && !sample(&bench->seen, proc_level, pid, SYS_read).tid; tries++) {
 		usleep(10000);
 		bench->seen.count = 0;
-		proc_source_look(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
+		proc_source_sample(bench->proc, 1, pid, 0, clock_ns(), on_wait, &bench->seen, NULL);
 	}
 	bench->seen.count = 0;
 }
@@ -499,7 +499,7 @@ static void check_lost(struct bench *bench)
 	bench->seen.total = 0;
 	kernel_source_poll(bench->kernel);
 	bench->seen.total = 0;
-	kernel_source_look(bench->kernel, victim.pid);
+	kernel_source_sample(bench->kernel, victim.pid);
 	threads = bench->seen.total;
 	kernel_source_loss(bench->kernel, &after);
 	printf("  %lu threads seen of %d, %lu records lost\n", threads, VICTIM_CROWD + 1, after.ring - before.ring);

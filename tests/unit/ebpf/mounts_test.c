@@ -113,7 +113,7 @@ Test(mounts, a_descriptor_is_followed_to_its_device)
 
 	tree_link(&tree, "4711/fd/3", "/mnt/slow/events.out");
 	tree_write(&tree, "4711/fdinfo/3", "pos:\t0\nflags:\t0100001\nmnt_id:\t36\nino:\t12\n");
-	cr_assert(zero(int, descriptor_look(tree.root, 4711, 3, mounts, &descriptor)));
+	cr_assert(zero(int, descriptor_read(tree.root, 4711, 3, mounts, &descriptor)));
 	cr_expect(eq(str, descriptor.path, "/mnt/slow/events.out"));
 	cr_expect(eq(u64, descriptor.inode, 12));
 	cr_expect(eq(u64, descriptor.device, makedev(7, 3)));
@@ -126,7 +126,7 @@ Test(mounts, a_socket_has_a_file_system_but_no_device)
 
 	tree_link(&tree, "4711/fd/4", "socket:[1234]");
 	tree_write(&tree, "4711/fdinfo/4", "pos:\t0\nmnt_id:\t9\nino:\t1234\n");
-	cr_assert(zero(int, descriptor_look(tree.root, 4711, 4, mounts, &descriptor)));
+	cr_assert(zero(int, descriptor_read(tree.root, 4711, 4, mounts, &descriptor)));
 	cr_expect(eq(str, descriptor.file_system, "sockfs"));
 	cr_expect(eq(u64, descriptor.device, 0));
 }
@@ -135,6 +135,6 @@ Test(mounts, a_closed_descriptor_is_said_to_be_closed)
 {
 	struct descriptor descriptor;
 
-	cr_expect(eq(int, descriptor_look(tree.root, 4711, 99, mounts, &descriptor), -ENOENT));
+	cr_expect(eq(int, descriptor_read(tree.root, 4711, 99, mounts, &descriptor), -ENOENT));
 	cr_expect(eq(str, descriptor.path, ""));
 }

@@ -62,7 +62,7 @@ static int look(uint32_t tid, struct proc_source_view *view)
 	if (!source)
 		cr_assert(zero(int, proc_source_open(&source, tree.root, mounts)));
 	count = 0;
-	return proc_source_look(source, 7, 4711, tid, 1000, on_wait, NULL, view);
+	return proc_source_sample(source, 7, 4711, tid, 1000, on_wait, NULL, view);
 }
 
 TestSuite(proc_source, .init = open_all, .fini = close_all);
@@ -209,7 +209,7 @@ static bool seen_sleeping(struct proc_source *real, pid_t child)
 {
 	for (int tries = 0; tries < 1000; tries++) {
 		count = 0;
-		if (!proc_source_look(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) &&
+		if (!proc_source_sample(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) &&
 		    waits[0].system_call == SYS_clock_nanosleep)
 			return true;
 		usleep(10000);
@@ -221,7 +221,7 @@ static bool seen_polling(struct proc_source *real, pid_t child)
 {
 	for (int tries = 0; tries < 500; tries++) {
 		count = 0;
-		if (!proc_source_look(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) && count &&
+		if (!proc_source_sample(real, 7, child, (uint32_t)child, 1000, on_wait, NULL, NULL) && count &&
 		    waits[0].fd >= 0)
 			return true;
 		usleep(10000);
@@ -271,7 +271,7 @@ Test(proc_source, a_real_process_is_seen_in_its_system_call_without_privilege)
 
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	cr_expect(eq(int, proc_source_look(real, 7, child, 0, 1000, on_wait, NULL, NULL), -ESRCH));
+	cr_expect(eq(int, proc_source_sample(real, 7, child, 0, 1000, on_wait, NULL, NULL), -ESRCH));
 	proc_source_close(real);
 	mounts_close(real_mounts);
 }

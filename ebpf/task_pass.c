@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ebpf/look.h"
+#include "ebpf/task_pass.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -13,13 +13,13 @@ struct limit {
 	__u32 tid, pid, pid_fd;
 };
 
-static struct bpf_link *attach(const struct look *look, pid_t tgid)
+static struct bpf_link *attach(const struct task_pass *pass, pid_t tgid)
 {
 	struct limit limit = { .pid = (__u32)tgid };
 	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = (union bpf_iter_link_info *)&limit,
 			    .link_info_len = sizeof(limit));
 
-	return bpf_program__attach_iter(look->program, look->whole ? NULL : &options);
+	return bpf_program__attach_iter(pass->program, pass->whole ? NULL : &options);
 }
 
 /* Reading makes the program run; it writes nothing of its own. */
@@ -39,14 +39,14 @@ static int read_through(struct bpf_link *link)
 	return err;
 }
 
-int look_run(struct look *look, pid_t tgid)
+int task_pass_run(struct task_pass *pass, pid_t tgid)
 {
-	struct bpf_link *link = attach(look, tgid);
+	struct bpf_link *link = attach(pass, tgid);
 
 	/* The kernel's answer to information that it is too old for. */
-	if (!link && errno == E2BIG && !look->whole) {
-		look->whole = true;
-		link = attach(look, tgid);
+	if (!link && errno == E2BIG && !pass->whole) {
+		pass->whole = true;
+		link = attach(pass, tgid);
 	}
 	if (!link)
 		return -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/sources/python/python_look.h"
+#include "collector/sources/python/python_sampler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,33 +67,33 @@ static bool is_in_own_namespace(int process)
 	return line && sscanf(line, "\nNSpid:%d%*1[\t]%d", &outer, &inner) == 2;
 }
 
-static struct ancestor_question question(const struct python_look *look)
+static struct ancestor_question question(const struct python_sampler *sampler)
 {
-	return (struct ancestor_question){ .fd = look->files[PYTHON_LOOK_ANCESTOR],
-					   .pid = look->pid,
-					   .start_ticks = look->start_ticks };
+	return (struct ancestor_question){ .fd = sampler->files[PYTHON_SAMPLER_ANCESTOR],
+					   .pid = sampler->pid,
+					   .start_ticks = sampler->start_ticks };
 }
 
 /* Closed to us where the memory is. */
-static bool read_call(const struct python_look *look, char line[ANCESTOR_LINE])
+static bool read_call(const struct python_sampler *sampler, char line[ANCESTOR_LINE])
 {
-	const struct ancestor_question asked = question(look);
+	const struct ancestor_question asked = question(sampler);
 	char path[64];
 
-	snprintf(path, sizeof(path), "task/%" PRIu32 "/syscall", look->tid);
-	if (small_file_read(look->files[PYTHON_LOOK_PROCESS], path, line, ANCESTOR_LINE) > 0)
+	snprintf(path, sizeof(path), "task/%" PRIu32 "/syscall", sampler->tid);
+	if (small_file_read(sampler->files[PYTHON_SAMPLER_PROCESS], path, line, ANCESTOR_LINE) > 0)
 		return true;
-	return asked.fd >= 0 && !ancestor_read_call(&asked, look->tid, line);
+	return asked.fd >= 0 && !ancestor_read_call(&asked, sampler->tid, line);
 }
 
 /* Is it in futex(2) on a word of the interpreter's lock? */
-static bool waits_for(const struct python_look *look, uint64_t gil)
+static bool waits_for(const struct python_sampler *sampler, uint64_t gil)
 {
 	char text[ANCESTOR_LINE];
 	unsigned long long address;
 	long number;
 
-	return gil && read_call(look, text) && sscanf(text, "%ld %llx", &number, &address) == 2 &&
+	return gil && read_call(sampler, text) && sscanf(text, "%ld %llx", &number, &address) == 2 &&
 	       number == SYS_futex && address >= gil && address < gil + PYTHON_LAYOUT_GIL;
 }
 
@@ -114,20 +114,20 @@ static void drop_strangers(int process, struct python_view *view)
 	}
 }
 
-static int look_once(struct remote_memory *memory, const struct python_image *image, uint32_t tid,
+static int sample_once(struct remote_memory *memory, const struct python_image *image, uint32_t tid,
 		     struct python_view *view)
 {
 	memory->reads_left = PYTHON_VIEW_READS;
 	return python_view_read(memory, image, tid, view);
 }
 
-/* Threads go on while they are looked at. Whoever waited for the lock before and after the first look, with the same
+/* Threads go on while they are looked at. Whoever waited for the lock before and after the first sample, with the same
  * one that has it, waits for that one. */
-static int look(const struct python_look *look, struct python_seen *seen)
+static int sample(const struct python_sampler *sampler, struct python_seen *seen)
 {
 	static struct python_view again;
-	struct lines lines = { .fd = look->files[PYTHON_LOOK_MAPS] };
-	int fd = look->files[PYTHON_LOOK_MEMORY];
+	struct lines lines = { .fd = sampler->files[PYTHON_SAMPLER_MAPS] };
+	int fd = sampler->files[PYTHON_SAMPLER_MEMORY];
 	struct remote_memory memory = { .read = remote_memory_of_file,
 					.argument = &fd,
 					.reads_left = PYTHON_VIEW_READS };
@@ -137,33 +137,33 @@ static int look(const struct python_look *look, struct python_seen *seen)
 	int err = python_image_find(&memory, next_line, &lines, &image);
 
 	if (!err)
-		err = look_once(&memory, &image, look->tid, &seen->view);
+		err = sample_once(&memory, &image, sampler->tid, &seen->view);
 	if (err)
 		return err;
-	bool waited = waits_for(look, seen->view.gil);
+	bool waited = waits_for(sampler, seen->view.gil);
 
 	seen->at_ns = clock_monotonic_ns();
-	err = look_once(&memory, &image, look->tid, &again);
+	err = sample_once(&memory, &image, sampler->tid, &again);
 	if (err)
 		return err;
 	python_view_agree(&seen->view, &again);
-	seen->waits = waited && waits_for(look, seen->view.gil);
-	drop_strangers(look->files[PYTHON_LOOK_PROCESS], &seen->view);
+	seen->waits = waited && waits_for(sampler, seen->view.gil);
+	drop_strangers(sampler->files[PYTHON_SAMPLER_PROCESS], &seen->view);
 	return 0;
 }
 
 static void work(const void *argument, void *result)
 {
-	struct python_look asked = *(const struct python_look *)argument;
+	struct python_sampler asked = *(const struct python_sampler *)argument;
 	const struct ancestor_question its = question(&asked);
 	struct python_seen *seen = result;
 
-	if (asked.files[PYTHON_LOOK_MEMORY] < 0)
-		asked.files[PYTHON_LOOK_MEMORY] = ancestor_open_memory(&its);
-	if (asked.files[PYTHON_LOOK_MEMORY] < 0)
-		seen->error = asked.files[PYTHON_LOOK_MEMORY];
+	if (asked.files[PYTHON_SAMPLER_MEMORY] < 0)
+		asked.files[PYTHON_SAMPLER_MEMORY] = ancestor_open_memory(&its);
+	if (asked.files[PYTHON_SAMPLER_MEMORY] < 0)
+		seen->error = asked.files[PYTHON_SAMPLER_MEMORY];
 	else
-		seen->error = is_in_own_namespace(asked.files[PYTHON_LOOK_PROCESS]) ? -EXDEV : look(&asked, seen);
+		seen->error = is_in_own_namespace(asked.files[PYTHON_SAMPLER_PROCESS]) ? -EXDEV : sample(&asked, seen);
 }
 
 static int open_file(const struct writer_process *writer, const char *name, int flags)
@@ -175,44 +175,44 @@ static int open_file(const struct writer_process *writer, const char *name, int 
 
 /* Files of /proc are bound to the address space that the process has when they are opened: one that execs after the
  * check leaves them behind, and they read as empty. */
-int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid, int ancestor)
+int python_sampler_open(struct python_sampler *sampler, const struct writer_process *writer, uint32_t tid, int ancestor)
 {
 	static const char *const names[] = {
-		[PYTHON_LOOK_PROCESS] = ".", [PYTHON_LOOK_MAPS] = "maps", [PYTHON_LOOK_MEMORY] = "mem"
+		[PYTHON_SAMPLER_PROCESS] = ".", [PYTHON_SAMPLER_MAPS] = "maps", [PYTHON_SAMPLER_MEMORY] = "mem"
 	};
 	char why[WRITER_PROCESS_WHY];
 	int err = writer_process_check(writer, why);
 
-	*look = (struct python_look){
+	*sampler = (struct python_sampler){
 		.files = { -1, -1, -1, -1 }, .tid = tid, .pid = writer->pid, .start_ticks = writer->start_ticks
 	};
-	for (int i = 0; i <= PYTHON_LOOK_MEMORY && !err; i++) {
-		look->files[i] = open_file(writer, names[i], i == PYTHON_LOOK_PROCESS ? O_DIRECTORY : 0);
-		err = look->files[i] < 0 ? look->files[i] : 0;
+	for (int i = 0; i <= PYTHON_SAMPLER_MEMORY && !err; i++) {
+		sampler->files[i] = open_file(writer, names[i], i == PYTHON_SAMPLER_PROCESS ? O_DIRECTORY : 0);
+		err = sampler->files[i] < 0 ? sampler->files[i] : 0;
 	}
-	if ((err == -EACCES || err == -EPERM) && look->files[PYTHON_LOOK_MAPS] >= 0 && ancestor >= 0) {
-		look->files[PYTHON_LOOK_ANCESTOR] = fcntl(ancestor, F_DUPFD_CLOEXEC, 0);
-		err = look->files[PYTHON_LOOK_ANCESTOR] < 0 ? -errno : 0;
+	if ((err == -EACCES || err == -EPERM) && sampler->files[PYTHON_SAMPLER_MAPS] >= 0 && ancestor >= 0) {
+		sampler->files[PYTHON_SAMPLER_ANCESTOR] = fcntl(ancestor, F_DUPFD_CLOEXEC, 0);
+		err = sampler->files[PYTHON_SAMPLER_ANCESTOR] < 0 ? -errno : 0;
 	}
 	if (!err)
 		err = writer_process_check(writer, why);
 	if (err)
-		python_look_close(look);
+		python_sampler_close(sampler);
 	return err;
 }
 
-void python_look_close(struct python_look *look)
+void python_sampler_close(struct python_sampler *sampler)
 {
-	for (int i = 0; i < PYTHON_LOOK_FILES; i++) {
-		if (look->files[i] >= 0)
-			close(look->files[i]);
-		look->files[i] = -1;
+	for (int i = 0; i < PYTHON_SAMPLER_FILES; i++) {
+		if (sampler->files[i] >= 0)
+			close(sampler->files[i]);
+		sampler->files[i] = -1;
 	}
 }
 
-int python_look_take(const struct python_look *look, struct python_seen *seen)
+int python_sampler_take(const struct python_sampler *sampler, struct python_seen *seen)
 {
-	struct python_look lent = *look;
+	struct python_sampler lent = *sampler;
 
-	return in_time_call_lending(work, &lent, lent.files, PYTHON_LOOK_FILES, seen, sizeof(*seen), PYTHON_LOOK_MS);
+	return in_time_call_lending(work, &lent, lent.files, PYTHON_SAMPLER_FILES, seen, sizeof(*seen), PYTHON_SAMPLER_MS);
 }

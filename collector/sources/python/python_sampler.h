@@ -3,17 +3,17 @@
  * One look at the Python of a process, in a process of its own with a deadline: the kernel lets nobody read memory whose
  * owner holds the lock of its address space, as one does that waits for a page of a dead file system.
  */
-#ifndef COLLECTOR_SOURCES_PYTHON_PYTHON_LOOK_H
-#define COLLECTOR_SOURCES_PYTHON_PYTHON_LOOK_H
+#ifndef COLLECTOR_SOURCES_PYTHON_PYTHON_SAMPLER_H
+#define COLLECTOR_SOURCES_PYTHON_PYTHON_SAMPLER_H
 
 #include "base/writer_process.h"
 #include "collector/sources/python/python_view.h"
 
-enum { PYTHON_LOOK_PROCESS, PYTHON_LOOK_MAPS, PYTHON_LOOK_MEMORY, PYTHON_LOOK_ANCESTOR, PYTHON_LOOK_FILES };
-enum { PYTHON_LOOK_MS = 1000 };
+enum { PYTHON_SAMPLER_PROCESS, PYTHON_SAMPLER_MAPS, PYTHON_SAMPLER_MEMORY, PYTHON_SAMPLER_ANCESTOR, PYTHON_SAMPLER_FILES };
+enum { PYTHON_SAMPLER_MS = 1000 };
 
-struct python_look {
-	int files[PYTHON_LOOK_FILES]; /* /proc/PID, its maps and mem, and who may read what is closed to us (base/ancestor.h); -1 none */
+struct python_sampler {
+	int files[PYTHON_SAMPLER_FILES]; /* /proc/PID, its maps and mem, and who may read what is closed to us (base/ancestor.h); -1 none */
 	uint32_t tid;                 /* the thread that is asked about */
 	pid_t pid;
 	uint64_t start_ticks;
@@ -29,11 +29,11 @@ struct python_seen {
 /* Opens the files of a process that is the writer before and after. ancestor: a descriptor to ask what we may not read,
  * one look at a time; -1 nobody. 0; -EACCES, -EPERM: we may not read its memory (that takes the right to attach a
  * debugger), and there is nobody to ask; -ESRCH; or another -errno. */
-int python_look_open(struct python_look *look, const struct writer_process *writer, uint32_t tid, int ancestor);
-void python_look_close(struct python_look *look);
+int python_sampler_open(struct python_sampler *sampler, const struct writer_process *writer, uint32_t tid, int ancestor);
+void python_sampler_close(struct python_sampler *sampler);
 /* Looks twice and keeps what agrees. The files stay open. 0: see seen->error; -ETIMEDOUT; -ECHILD; or another
  * -errno. -EXDEV there: it is in a pid namespace of its own, where its threads have other numbers. May be called on
  * any thread. */
-int python_look_take(const struct python_look *look, struct python_seen *seen);
+int python_sampler_take(const struct python_sampler *sampler, struct python_seen *seen);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The analysis of one machine: it takes records in and emits findings. It is pure: it has no I/O, no clock, no threads and
- * no globals. The caller passes the time. The same code runs live in the collector, and with black boxes as its only input
- * in `rankwatch report`.
+ * The analysis of one machine: it takes records in and emits findings. It is pure: it has no I/O, no clock, no threads
+ * and no globals. The caller passes the time. The same code runs live in the collector, and with black boxes as its
+ * only input in `rankwatch report`.
  *
- * - Order: records of different processes may come in any order; records of one process come in the order of their tickets.
+ * - Order: records of different processes may come in any order; records of one process come in the order of their
+ *   tickets.
  * - Ownership: the analysis copies what it is given. It keeps no pointer of the caller's.
  * - Memory is bounded: finished instances are forgotten after the history that the tests of docs/analysis.md need.
  * - One instance serves one job on one machine. All times are of one CLOCK_MONOTONIC, in ns where the name says _ns.
@@ -48,7 +49,8 @@ enum analysis_wait_kind {
 	ANALYSIS_WAIT_INTERVAL,	  /* exact: the thread was in this one wait or system call from start to end */
 	ANALYSIS_WAIT_RUN_QUEUE,  /* the thread was runnable without a CPU for run_queue_ns within [start, end] */
 	ANALYSIS_WAIT_SAMPLE,	  /* sampled once, at end_ns; represents the time since the thread's previous sample */
-	ANALYSIS_WAIT_SHORT,	  /* several waits within [start, end], blocked_ns in sum, each too short for an INTERVAL */
+	/* several waits within [start, end], blocked_ns in sum, each too short for an INTERVAL */
+	ANALYSIS_WAIT_SHORT,
 };
 
 /* One piece of evidence about one thread. Strings may be "" when not known; all are copied. */
@@ -114,7 +116,8 @@ struct analysis_other {
 	uint32_t waiting_tid; /* the rank's thread that waited for it at that moment, as seen in the kernel; 0: none */
 	char name[16];        /* of its main thread */
 	bool is_child; /* its parent is the rank's process */
-	bool held_at_fork; /* it waits for a lock that another thread held when it was forked: nobody in it can release it */
+	/* it waits for a lock that another thread held when it was forked: nobody in it can release it */
+	bool held_at_fork;
 	char state;    /* from here on as in a struct analysis_wait of kind SAMPLE */
 	int32_t system_call;
 	uint64_t cpu_ns, run_queue_ns;
@@ -135,7 +138,8 @@ struct analysis_child {
 struct analysis_children {
 	analysis_process_id process; /* the rank's */
 	uint64_t from_ns, at_ns;     /* the two readings */
-	uint64_t cpu_ns, bytes;      /* of all of them; cpu_ns also of those that ended in between and were waited for */
+	/* of all of them; cpu_ns also of those that ended in between and were waited for */
+	uint64_t cpu_ns, bytes;
 	bool in_disk;                /* one of them was in an uninterruptible wait at both readings */
 	struct analysis_child busiest;
 };
@@ -160,9 +164,9 @@ enum analysis_clock_reason {
 };
 
 /*
- * State of one GPU of this machine as NVML reported it at at_ns. Numbers are -1 where NVML does not report them. A rank's
- * GPU is found by its UUID, else by its PCI address. The ECC and NVLink counters never decrease (volatile: since the driver
- * was loaded).
+ * State of one GPU of this machine as NVML reported it at at_ns. Numbers are -1 where NVML does not report them. A
+ * rank's GPU is found by its UUID, else by its PCI address. The ECC and NVLink counters never decrease (volatile: since
+ * the driver was loaded).
  */
 struct analysis_gpu_state {
 	char uuid[48]; /* "GPU-…"; "" not known */
@@ -229,7 +233,8 @@ enum analysis_port_counter {
 	ANALYSIS_PORT_ADAPTIVE_TIMEOUTS,
 	ANALYSIS_PORT_RECEIVER_NOT_READY,
 	ANALYSIS_PORT_TCP_RESENT, /* segments retransmitted by all connections of the host */
-	ANALYSIS_PORT_PAUSES_RECEIVED, /* pause frames, of the link and of priorities (PFC): the network asks this host to wait … */
+	/* pause frames, of the link and of priorities (PFC): the network asks this host to wait … */
+	ANALYSIS_PORT_PAUSES_RECEIVED,
 	ANALYSIS_PORT_PAUSES_SENT,     /* … and this host the network */
 	ANALYSIS_PORT_PAUSED_US,       /* how long the port was told to pause, summed over priorities */
 	ANALYSIS_PORT_COUNTERS,
@@ -238,7 +243,8 @@ enum analysis_port_counter {
 /* State of one port of this machine, as the kernel reported it at at_ns. */
 struct analysis_port_state {
 	char name[32];  /* of the RDMA device or the network interface, "mlx5_2", "eth0" */
-	int32_t number; /* port number of the RDMA device, from 1; 0: a network interface, or the host's TCP as a whole */
+	/* port number of the RDMA device, from 1; 0: a network interface, or the host's TCP as a whole */
+	int32_t number;
 	char model[32]; /* model of its adapter; "" not known */
 	uint64_t at_ns;
 	bool active;
@@ -320,16 +326,21 @@ enum analysis_unnamed {
 struct analysis_loss {
 	int32_t rank;	/* world rank; -1 not known */
 	double share;	/* of the others' time */
-	bool at_least;	/* share and steps are lower bounds: some of the ranks' time is unseen, and they may have waited there, too */
+	/* share and steps are lower bounds: some of the ranks' time is unseen, and they may have waited there, too */
+	bool at_least;
 	bool spread_out; /* it is a little late in each operation: its steps and causes are not known */
 	uint64_t steps, of_steps; /* it was late in `steps` of `of_steps` steps; 0 not known */
 	double step_ms;	/* lateness in each of these steps, on average */
 	enum rw_late_kind by; /* whether its host or its device was late; none: not known */
-	enum rw_cause_class cause_class; /* where its host was late: the cause that the finding about it shows; without one, that in the last of these steps */
+	/* where its host was late: the cause that the finding about it shows; without one, that in the last of these
+	 * steps */
+	enum rw_cause_class cause_class;
 	char cause[96], path[256]; /* "fsync(2)"; "" not known */
-	bool likely;               /* the finding is not `certain`; without one: the cause was inferred, or is what is left of its evidence */
+	/* the finding is not `certain`; without one: the cause was inferred, or is what is left of its evidence */
+	bool likely;
 	enum analysis_unnamed unnamed; /* why no finding names it … */
-	uint64_t compared;         /* … and the number of steps that the tests have seen since steps were numbered anew */
+	/* … and the number of steps that the tests have seen since steps were numbered anew */
+	uint64_t compared;
 };
 
 enum { ANALYSIS_LOSSES = 3, ANALYSIS_TURNS = 4 /* ranks that are named */ };
@@ -410,11 +421,14 @@ struct analysis_long_steps {
 	uint64_t count;
 	uint64_t steps[ANALYSIS_LONG_STEPS]; /* the newest of them, ascending */
 	uint32_t kept;
-	uint64_t every;      /* all kept steps are this many steps apart; 0: they are not, or fewer than three are kept */
+	/* all kept steps are this many steps apart; 0: they are not, or fewer than three are kept */
+	uint64_t every;
 	double ms;           /* median of them */
 	double share;        /* share of all time that they took beyond the usual … */
-	double parts[ANALYSIS_PARTS]; /* … and how that divides by enum analysis_part, as shares, averaged over the ranks */
-	uint32_t operations; /* minimum number of operations that each rank called in each of them and that other steps lack */
+	/* … and how that divides by enum analysis_part, as shares, averaged over the ranks */
+	double parts[ANALYSIS_PARTS];
+	/* minimum number of operations that each rank called in each of them and that other steps lack */
+	uint32_t operations;
 };
 
 /* Which steps took longer than the others, and whether a rank caused that. Steps have the numbers that reports use. */
@@ -424,9 +438,11 @@ struct analysis_step_course {
 	double quarter_ms[2]; /* … and the quartiles: a quarter of them is shorter, a quarter longer */
 	bool uneven;          /* they vary too much to say which are long */
 	uint64_t first;       /* number of the very first step; 0: it is not known, or the steps after it are not */
-	double first_ms[ANALYSIS_FIRST_STEPS]; /* durations of the first steps, which took clearly longer than usual … */
+	/* durations of the first steps, which took clearly longer than usual … */
+	double first_ms[ANALYSIS_FIRST_STEPS];
 	uint32_t first_count; /* … this many, until the first step that did not */
-	struct analysis_long_steps longs[2]; /* after the first steps: those without and those with operations that other steps lack */
+	/* after the first steps: those without and those with operations that other steps lack */
+	struct analysis_long_steps longs[2];
 };
 
 enum analysis_pace_course {
@@ -443,7 +459,8 @@ struct analysis_pace {
 	uint64_t known;         /* number of steps that it is based on, approximately */
 	uint64_t since_step;    /* LONGER, GROWS: the step where that begins; 0: GROWS from the first step on */
 	uint64_t step;          /* the newest that was judged */
-	double before_ms;       /* duration of a step before since_step, or of the first step where it grows from there on … */
+	/* duration of a step before since_step, or of the first step where it grows from there on … */
+	double before_ms;
 	double now_ms;          /* … and now */
 	double ms_per_step;     /* GROWS */
 	double late_share;      /* share of the added time by which the rank that is late most has become later */
@@ -460,7 +477,8 @@ struct analysis_pace {
 
 /* How one rank spent its time between two moments of its own host's clock. */
 struct analysis_stretch {
-	uint32_t rank;      /* numbered from 0 in order of appearance; a process with several devices has several ranks */
+	/* numbered from 0 in order of appearance; a process with several devices has several ranks */
+	uint32_t rank;
 	int32_t world_rank; /* -1 not known yet */
 	analysis_process_id process;
 	enum analysis_part part;
@@ -480,9 +498,11 @@ struct analysis_summary {
 	uint64_t operations, untracked, dropped;
 	uint64_t one_sided;	/* of `untracked`: ncclPutSignal, ncclSignal, ncclWaitSignal */
 	uint64_t captured;	/* calls captured into CUDA graphs whose replays have no times */
-	uint64_t forgotten;	/* calls dropped to free memory before all ranks had ended them: no rank was judged by them */
+	/* calls dropped to free memory before all ranks had ended them: no rank was judged by them */
+	uint64_t forgotten;
 	uint64_t steps;		/* steps recognised so far */
-	int64_t step;		/* number of the newest, which is the program's own where it numbers its steps; -1 not known */
+	/* number of the newest, which is the program's own where it numbers its steps; -1 not known */
+	int64_t step;
 	double step_ms, first_step_ms; /* median of the last few steps, and of the first; -1 not known */
 	uint32_t findings_opened; /* from `warning` up */
 	uint32_t xids;		  /* Xids of the ranks' GPUs during the run, as far as they are kept */
@@ -497,11 +517,11 @@ void analysis_free(struct analysis *analysis);
 /* From now on `visit` is called with each stretch that the account is made of. NULL, the default: nothing is called. */
 void analysis_watch_time(struct analysis *analysis, analysis_time_visit *visit, void *argument);
 
-/* Adds a process. Returns 0, -ENOMEM, or -EINVAL: a field is out of range, the record is dropped, and the caller reports
- * that in one line.
+/* Adds a process. Returns 0, -ENOMEM, or -EINVAL: a field is out of range, the record is dropped, and the caller
+ * reports that in one line.
  *
- * Live, a process of a rank that was there before begins another life of the job if all other processes are dead. Then open
- * findings are closed, and the earlier processes are forgotten except for their part of the summary's sums. */
+ * Live, a process of a rank that was there before begins another life of the job if all other processes are dead. Then
+ * open findings are closed, and the earlier processes are forgotten except for their part of the summary's sums. */
 int analysis_add_process(struct analysis *analysis, const struct analysis_process *process);
 /* Updates what the box's header has got since the process was added: devices, NCCL, and which of profiler interface and
  * interposer reports its calls. Call it before each communicator. Returns 0 or -EINVAL. */
@@ -548,8 +568,8 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id process,
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
-/* Its heart has not beaten for half a second: it has no processor, or was stopped. The caller samples it, so that a rank
- * that was stopped itself is not taken for one that waits. */
+/* Its heart has not beaten for half a second: it has no processor, or was stopped. The caller samples it, so that a
+ * rank that was stopped itself is not taken for one that waits. */
 bool analysis_is_silent(const struct analysis *analysis, analysis_process_id process, uint64_t now_ns);
 /* The process had ended by by_ns, and nothing more will be learned of how. Call it after its analysis_set_life(); not
  * where boxes are the only input. */
@@ -580,8 +600,8 @@ int analysis_set_init(struct analysis *analysis, analysis_process_id process, co
 /* What the caller has found of a rank of analysis_absentees(). Call it at least once a second for each. */
 void analysis_set_absentee(struct analysis *analysis, const struct analysis_absentee *absentee, uint64_t now_ns);
 
-/* The caller itself has not run for a while before now_ns, and what it looks at may not have either: waits count from now
- * on. */
+/* The caller itself has not run for a while before now_ns, and what it looks at may not have either: waits count from
+ * now on. */
 void analysis_resume(struct analysis *analysis, uint64_t now_ns);
 
 /* Advances the time: evaluates what depends on time (hangs), emits and closes findings. Call it at least twice a second

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job that is started again (elastic launchers, a check before the run) is another job to the analysis: nothing that was usual,
- * late or awaited before has a meaning for the processes that come now. What is told of the whole run goes on.
+ * A job that is started again (elastic launchers, a check before the run) is another job to the analysis: nothing that
+ * was usual, late or awaited before has a meaning for the processes that come now. What is told of the whole run goes
+ * on.
  */
 #ifndef ANALYSIS_LIVES_H
 #define ANALYSIS_LIVES_H

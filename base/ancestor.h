@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What only an ancestor of a process may read. Where Yama's ptrace_scope is 1 (Ubuntu's default) an ordinary user's collector may open neither
- * /proc/PID/mem nor /proc/PID/task/TID/syscall of the job; `rankwatch run`, which has started the job and the collector, may. It opens
- * the memory and hands the descriptor over, and reads the line. The kernel decides about memory when the file is opened, and the descriptor
- * stays bound to the program that ran then.
+ * What only an ancestor of a process may read. Where Yama's ptrace_scope is 1 (Ubuntu's default) an ordinary user's
+ * collector may open neither /proc/PID/mem nor /proc/PID/task/TID/syscall of the job; `rankwatch run`, which has
+ * started the job and the collector, may. It opens the memory and hands the descriptor over, and reads the line. The
+ * kernel decides about memory when the file is opened, and the descriptor stays bound to the program that ran then.
  */
 #ifndef BASE_ANCESTOR_H
 #define BASE_ANCESTOR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Brings the times of a box to the clock of another host. A box's times are CLOCK_MONOTONIC of the host that recorded
- * it; boxes of several hosts can be judged together once their readers have such clocks (console/replay/common_clock.h finds
- * them). Pure functions. 0 ("not yet") stays 0, and so does what no clock shows.
+ * it; boxes of several hosts can be judged together once their readers have such clocks (console/replay/common_clock.h
+ * finds them). Pure functions. 0 ("not yet") stays 0, and so does what no clock shows.
  */
 #ifndef BLACKBOX_CLOCK_H
 #define BLACKBOX_CLOCK_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plugin, and the writing side of the box that is linked into it, must load on any system with glibc 2.28 or later, also
- * when built on a newer glibc. So symbols that moved or changed after 2.28 are bound to their old versions, which every
- * glibc still has. meson.build includes this header before everything else. scripts/package includes it in the command, too, which
- * it links against glibc 2.31.
+ * The plugin, and the writing side of the box that is linked into it, must load on any system with glibc 2.28 or later,
+ * also when built on a newer glibc. So symbols that moved or changed after 2.28 are bound to their old versions, which
+ * every glibc still has. meson.build includes this header before everything else. scripts/package includes it in the
+ * command, too, which it links against glibc 2.31.
  */
 #ifndef BLACKBOX_GLIBC_COMPAT_H
 #define BLACKBOX_GLIBC_COMPAT_H

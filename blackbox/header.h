@@ -8,8 +8,8 @@
 #include <rankwatch/blackbox.h>
 
 /*
- * Returns 0 when this program can read a file of that size with that header, and all tables lie inside it; the header is
- * tame then, as after box_header_tame(). Otherwise returns -EINVAL, -EPROTO (another layout, newer features) or -EIO
+ * Returns 0 when this program can read a file of that size with that header, and all tables lie inside it; the header
+ * is tame then, as after box_header_tame(). Otherwise returns -EINVAL, -EPROTO (another layout, newer features) or -EIO
  * (truncated), and a sentence about `name` in `why` (at least 160 bytes; may be NULL).
  */
 int box_header_check(struct rw_box_header *header, uint64_t file_size, const char *name, char *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much memory this process can still use, of the machine and within its control groups (version 1 and 2). It uses libc
- * only, reads files of /proc and /sys/fs/cgroup and nothing else, and allocates nothing. Any thread may call it.
+ * How much memory this process can still use, of the machine and within its control groups (version 1 and 2). It uses
+ * libc only, reads files of /proc and /sys/fs/cgroup and nothing else, and allocates nothing. Any thread may call it.
  */
 #ifndef BLACKBOX_HOST_MEMORY_H
 #define BLACKBOX_HOST_MEMORY_H

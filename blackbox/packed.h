@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the content of a saved box without unpacking all of it. The file is a sequence of gzip members of PACKED_MEMBER
- * bytes each. Only the members that are read are unpacked, a few at a time. So the boxes of hundreds of ranks can be open at
- * once in little memory, whatever their unpacked size. It is used by one thread at a time.
+ * bytes each. Only the members that are read are unpacked, a few at a time. So the boxes of hundreds of ranks can be
+ * open at once in little memory, whatever their unpacked size. It is used by one thread at a time.
  */
 #ifndef BLACKBOX_PACKED_H
 #define BLACKBOX_PACKED_H

@@ -85,9 +85,10 @@ static bool header_goes_on(const struct rw_box_header *before, const struct rw_b
 }
 
 /*
- * A copy made by the kernel has no order in itself: on Arm a counter in it may be newer than what it counts, also where that lies
- * behind it. So where something has changed the header is read again: what the counters of the first read count is in the second,
- * and a struct rw_init that is the same in both is whole. Where it is not, the last one still counts, until the next read.
+ * A copy made by the kernel has no order in itself: on Arm a counter in it may be newer than what it counts, also where
+ * that lies behind it. So where something has changed the header is read again: what the counters of the first read
+ * count is in the second, and a struct rw_init that is the same in both is whole. Where it is not, the last one still
+ * counts, until the next read.
  */
 static int read_header(const struct box_reader *reader, struct rw_box_header *header)
 {
@@ -225,7 +226,8 @@ static int copy_communicators(const struct box_reader *reader, uint64_t offset, 
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
 		err = read_all(reader, communicators, size, offset);
-	/* Pairs with the release fence after created_ns = 0: with a byte of the new owner in the copy, this read sees it.
+	/* Pairs with the release fence after created_ns = 0: with a byte of the new owner in the copy, this read sees
+	 * it.
 	 */
 	atomic_thread_fence(memory_order_acquire);
 	if (!err)
@@ -300,8 +302,9 @@ int box_reader_communicators_again(const struct box_reader *reader, uint32_t fir
 }
 
 /*
- * signal_since_ns is written before signal_waits counts its wait, but one copy may have the new count and the time of an earlier
- * wait, which would say that the GPU has waited since long ago. So the time of a wait comes from a second read.
+ * signal_since_ns is written before signal_waits counts its wait, but one copy may have the new count and the time of
+ * an earlier wait, which would say that the GPU has waited since long ago. So the time of a wait comes from a second
+ * read.
  */
 static int read_signals_again(const struct box_reader *reader, uint64_t offset, struct rw_gpu_progress *progress)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a black box that another process wrote and may still be writing. Everything is copied with pread and checked before
- * use. The file is never mapped, because its owner could truncate it and cause a SIGBUS here. A reader is used by one
- * thread at a time.
+ * Reads a black box that another process wrote and may still be writing. Everything is copied with pread and checked
+ * before use. The file is never mapped, because its owner could truncate it and cause a SIGBUS here. A reader is used
+ * by one thread at a time.
  */
 #ifndef BLACKBOX_READER_H
 #define BLACKBOX_READER_H
@@ -28,8 +28,8 @@ struct box_reader {
 };
 
 /* Whether the writer is alive, by its lock on byte 0.
- * - A copy of a box has no lock. It is unknown while the process that it describes is visible (same pid namespace), else
- *   orphaned. A box of another boot is orphaned, too.
+ * - A copy of a box has no lock. It is unknown while the process that it describes is visible (same pid namespace),
+ *   else orphaned. A box of another boot is orphaned, too.
  * - For a reader inside the writer itself it is unknown: a process cannot see its own lock, and closing the file would
  *   release it. */
 enum box_life { BOX_ALIVE, BOX_ORPHANED, BOX_LIFE_UNKNOWN /* copied file, file system without locks */ };
@@ -91,12 +91,12 @@ enum box_slot {
 			 * (complete, as with OK); this claim has skipped the slot, or is about to */
 };
 
-/* Copies the slots of claim numbers [first, first + room) (claim number = ticket - 1). states[i] is the state of slots[i].
- * room is at most ring_slots. Returns the number of slots copied, or -errno.
+/* Copies the slots of claim numbers [first, first + room) (claim number = ticket - 1). states[i] is the state of
+ * slots[i]. room is at most ring_slots. Returns the number of slots copied, or -errno.
  *
- * It implements the read protocol: ticket, copy, ticket, with as few pread calls as the wrap of the ring allows. A field of
- * the copy is valid only if its known bit is set in the copy; `known` and `owner` are as they were before the rest was
- * copied. */
+ * It implements the read protocol: ticket, copy, ticket, with as few pread calls as the wrap of the ring allows. A
+ * field of the copy is valid only if its known bit is set in the copy; `known` and `owner` are as they were before the
+ * rest was copied. */
 int box_reader_operations(const struct box_reader *reader, uint64_t first, uint32_t room, struct rw_operation *slots,
 			  enum box_slot *states);
 /* The same for host samples, by number (ticket - 1). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mark says how the run whose black boxes are in a directory went. It is an empty file beside them; its time says when that
- * was last so. The collector and `rankwatch run` write marks, and the code that removes the boxes of ended runs reads them.
+ * A mark says how the run whose black boxes are in a directory went. It is an empty file beside them; its time says
+ * when that was last so. The collector and `rankwatch run` write marks, and the code that removes the boxes of ended
+ * runs reads them.
  */
 #ifndef BLACKBOX_RUN_MARK_H
 #define BLACKBOX_RUN_MARK_H

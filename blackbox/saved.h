@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A saved box is a black box kept outside of its memory file system: the same bytes, truncated after the last used slot and
- * compressed with gzip (`zcat` restores the box, without the zeros at its end). box_reader_open() reads both forms (blackbox/unpack.h).
+ * A saved box is a black box kept outside of its memory file system: the same bytes, truncated after the last used slot
+ * and compressed with gzip (`zcat` restores the box, without the zeros at its end). box_reader_open() reads both forms
+ * (blackbox/unpack.h).
  */
 #ifndef BLACKBOX_SAVED_H
 #define BLACKBOX_SAVED_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of a box that is still being made, `.<pid>-<time>.new`, and the removal of such files whose makers were killed.
+ * The file of a box that is still being made, `.<pid>-<time>.new`, and the removal of such files whose makers were
+ * killed.
  *
- * The maker holds the lock on byte 0 and has checked, under the lock, that the file is still there. A remover takes the same
- * lock first. So a file without a live maker is removed, whatever pid namespace it was made in, and a file that is being
- * made stays. Within a process only one thread may use this at a time, because a process's own lock does not stop it. Uses
- * libc only.
+ * The maker holds the lock on byte 0 and has checked, under the lock, that the file is still there. A remover takes the
+ * same lock first. So a file without a live maker is removed, whatever pid namespace it was made in, and a file that is
+ * being made stays. Within a process only one thread may use this at a time, because a process's own lock does not stop
+ * it. Uses libc only.
  */
 #ifndef BLACKBOX_UNNAMED_H
 #define BLACKBOX_UNNAMED_H

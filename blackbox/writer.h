@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writing side of a black box. The plugin makes the box once per process, and the process's threads fill it in place.
- * It is linked into the plugin, so it uses libc only and no lock. After create it allocates nothing and makes no system
- * call, except in box_writer_* functions whose comment says so.
+ * The writing side of a black box. The plugin makes the box once per process, and the process's threads fill it in
+ * place. It is linked into the plugin, so it uses libc only and no lock. After create it allocates nothing and makes no
+ * system call, except in box_writer_* functions whose comment says so.
  *
- * A POSIX lock on byte 0 shows that the process is alive. The kernel drops such a lock as soon as the process closes any
- * descriptor of the file, so the writing process must never open its own box.
- * A forked child has no mapping (MADV_DONTFORK), so it must not access the box.
+ * A POSIX lock on byte 0 shows that the process is alive. The kernel drops such a lock as soon as the process closes
+ * any descriptor of the file, so the writing process must never open its own box. A forked child has no mapping
+ * (MADV_DONTFORK), so it must not access the box.
  */
 #ifndef BLACKBOX_WRITER_H
 #define BLACKBOX_WRITER_H
@@ -47,11 +47,11 @@ struct box_request {
 };
 
 /* Makes the box. It finds a place (order, modes, owner and symlink checks by contract 2), reserves space with
- * posix_fallocate, maps and populates the file, sets MADV_DONTFORK, locks byte 0, and fills in the layout, identity and time
- * fields of the header. The file appears under its name only when all this is done. The fallback is a memfd.
+ * posix_fallocate, maps and populates the file, sets MADV_DONTFORK, locks byte 0, and fills in the layout, identity and
+ * time fields of the header. The file appears under its name only when all this is done. The fallback is a memfd.
  *
- * The caller fills in the rest of the header before the first communicator's created_ns: from then on readers take the header
- * as complete. Returns 0 or -errno; on error *writer is zeroed except for the note, which has the reason. */
+ * The caller fills in the rest of the header before the first communicator's created_ns: from then on readers take the
+ * header as complete. Returns 0 or -errno; on error *writer is zeroed except for the note, which has the reason. */
 int box_writer_create(struct box_writer *writer, const struct box_request *request);
 /* Unmaps and closes the box; the file stays. It is for tests and for undoing a create; the plugin never calls it. */
 void box_writer_close(struct box_writer *writer);
@@ -59,11 +59,13 @@ void box_writer_close(struct box_writer *writer);
 /* Appends one host sample; ticket and slot are filled in here. Only the plugin's own thread calls it. */
 void box_writer_sample(struct box_writer *writer, const struct rw_host_sample *sample);
 
-/* The plugin's drain thread calls this from time to time. When more than a quarter of the ring is pending, every published
- * pending slot becomes untracked (RW_UNTRACKED_EXPIRED, flagged and counted) and free; otherwise nothing happens.
+/* The plugin's drain thread calls this from time to time. When more than a quarter of the ring is pending, every
+ * published pending slot becomes untracked (RW_UNTRACKED_EXPIRED, flagged and counted) and free; otherwise nothing
+ * happens.
  *
- * It walks the ring from claim `oldest`, the caller's lowest unfinished claim. It looks at no slot at all before a quarter of
- * the ring was claimed after that. Returns how many operations expired. Late writers must go through box_slot(). */
+ * It walks the ring from claim `oldest`, the caller's lowest unfinished claim. It looks at no slot at all before a
+ * quarter of the ring was claimed after that. Returns how many operations expired. Late writers must go through
+ * box_slot(). */
 uint32_t box_writer_expire(struct box_writer *writer, uint64_t oldest);
 
 static inline uint32_t box_owner(uint64_t ticket, uint32_t pending)
@@ -110,8 +112,8 @@ static inline bool box_take(struct rw_operation *slot, uint64_t ticket, uint32_t
 	return true;
 }
 
-/* Claims a slot for a new operation. It is wait-free, and any thread may call it. It skips slots with pending owners, at
- * most 8. When none is free, it returns NULL and ticket 0, which box_slot() never finds, and counts `dropped`.
+/* Claims a slot for a new operation. It is wait-free, and any thread may call it. It skips slots with pending owners,
+ * at most 8. When none is free, it returns NULL and ticket 0, which box_slot() never finds, and counts `dropped`.
  *
  * `pending` must not be 0: the box_release() of its last bit frees the slot. The returned slot is cleared, its owner is
  * pending | low ticket bits, and its ticket still 0. The caller fills it in, then calls box_publish(slot, *ticket). */
@@ -195,9 +197,9 @@ static inline void box_release(struct rw_operation *slot, uint64_t ticket, uint3
 }
 
 /*
- * Adds a pending bit that no other writer has, so that the slot stays until the bit is released. It is wait-free. False: the
- * bit is taken, or the slot has another ticket now. A slot that was already free can be held, too: a claim that meets it
- * takes the next one, as with any operation in flight.
+ * Adds a pending bit that no other writer has, so that the slot stays until the bit is released. It is wait-free.
+ * False: the bit is taken, or the slot has another ticket now. A slot that was already free can be held, too: a claim
+ * that meets it takes the next one, as with any operation in flight.
  */
 static inline bool box_hold(struct rw_operation *slot, uint64_t ticket, uint32_t bit)
 {

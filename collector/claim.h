@@ -14,7 +14,8 @@
 
 struct claim {
 	struct identity identity;
-	char key[BOX_JOB_COMPONENT];    /* under which lock and socket are: the job's name, where this host was given none */
+	/* under which lock and socket are: the job's name, where this host was given none */
+	char key[BOX_JOB_COMPONENT];
 	char directory[BOX_PLACE_PATH]; /* that was named, before all others; "": none was */
 	char places[LIVE_BOXES_PLACES][BOX_PLACE_PATH];
 	int place_count;

@@ -17,7 +17,8 @@ enum collector_status {
 struct collector_options {
 	const char *job;       /* NULL: by the environment, as the plugin does */
 	const char *directory; /* look here too; NULL: RANKWATCH_DIR */
-	const char *host;      /* what this host is called; NULL: as the plugin does. There may be one collector for each name */
+	/* what this host is called; NULL: as the plugin does. There may be one collector for each name */
+	const char *host;
 	const char *nats;      /* publish findings and messages there, a checked address; NULL: do not */
 	const char *findings;  /* append JSON lines to this file, "-" is stdout; NULL: do not */
 	const char *save;      /* keep boxes there when their process ends, and at SIGTERM; NULL: do not */

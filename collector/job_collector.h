@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collector of a whole job: hears over NATS what the collectors of its nodes publish, judges their messages together, and hands
- * findings on as they do. It reads no black box and needs no right on any node; it may run anywhere, come late, end and come again, and
- * there may be several, of which one is active (collector/nats/judges.h). One event loop, one thread, and that of the link.
+ * The collector of a whole job: hears over NATS what the collectors of its nodes publish, judges their messages
+ * together, and hands findings on as they do. It reads no black box and needs no right on any node; it may run
+ * anywhere, come late, end and come again, and there may be several, of which one is active (collector/nats/judges.h).
+ * One event loop, one thread, and that of the link.
  */
 #ifndef COLLECTOR_JOB_COLLECTOR_H
 #define COLLECTOR_JOB_COLLECTOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a collector lives: when launchers that leave get their summary, when nobody else is let in, and when it ends by
- * itself. Pure: it is given what there is to do, and the time (CLOCK_MONOTONIC). One owner thread.
+ * How long a collector lives: when launchers that leave get their summary, when nobody else is let in, and when it ends
+ * by itself. Pure: it is given what there is to do, and the time (CLOCK_MONOTONIC). One owner thread.
  */
 #ifndef COLLECTOR_LIFE_H
 #define COLLECTOR_LIFE_H
@@ -11,7 +11,8 @@
 
 enum {
 	LIFE_IDLE_MS = 3000,  /* with nothing to do, and nobody who listens */
-	LIFE_SILENT_MS = 30000, /* the same, while a directory of boxes does not answer: what there is to do is not known */
+	/* the same, while a directory of boxes does not answer: what there is to do is not known */
+	LIFE_SILENT_MS = 30000,
 	LIFE_LEAVE_MS = 1500, /* how long a launcher that leaves waits for processes of its job that have not ended … */
 	LIFE_SAVE_MS = 4500,  /* … and for boxes and commands: between SIGTERM and SIGKILL there may be 5 s */
 };
@@ -31,7 +32,8 @@ struct life_work {
 	bool saving, commands;  /* that have not ended */
 	bool silent;            /* a directory of boxes has not answered yet */
 	unsigned clients;       /* who listen, launchers too */
-	unsigned runs, leaving; /* launchers that have joined and not left; those that have left and wait for the summary */
+	/* launchers that have joined and not left; those that have left and wait for the summary */
+	unsigned runs, leaving;
 };
 
 /* Somebody has come. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the collector watches of one job, brought to the analysis in rounds: black boxes, host, GPUs, network ports, ranks
- * without a box. Knows the time only from its caller and the machine only under `root`, so that a recorded job can be
- * watched again (tests/tapes). One owner thread.
+ * What the collector watches of one job, brought to the analysis in rounds: black boxes, host, GPUs, network ports,
+ * ranks without a box. Knows the time only from its caller and the machine only under `root`, so that a recorded job
+ * can be watched again (tests/tapes). One owner thread.
  */
 #ifndef COLLECTOR_WATCH_H
 #define COLLECTOR_WATCH_H
@@ -57,7 +57,9 @@ struct watch {
 	uint64_t ticks; /* made, and left out */
 	uint64_t passed, moved_ns; /* of live_boxes_passed(), and when it last changed */
 	uint64_t ticked_ns;
-	uint64_t lease_ns, note_ns, lively_ns; /* when leases and notes are due, and until when the pace stays up: two seconds from an end, or from what is not calm */
+	/* when leases and notes are due, and until when the pace stays up: two seconds from an end, or from what is not
+	 * calm */
+	uint64_t lease_ns, note_ns, lively_ns;
 };
 
 /* request->job must live as long. 0 or -errno; close in both cases. */

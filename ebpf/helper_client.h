@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collector's end of the socket to rankwatchd, which has the BPF programs in its stead. One owner thread; the callback
- * runs inside helper_client_poll(), _watch() and _look(). None of them waits for the helper longer than it says: one that
- * is stopped, or gone, is let go, and asked again with the next process that is to be watched. One that is slow is
- * asked nothing else for 5 s, and then let go: where a machine has too few processors, it waits for one as everybody does.
+ * The collector's end of the socket to rankwatchd, which has the BPF programs in its stead. One owner thread; the
+ * callback runs inside helper_client_poll(), _watch() and _look(). None of them waits for the helper longer than it
+ * says: one that is stopped, or gone, is let go, and asked again with the next process that is to be watched. One that
+ * is slow is asked nothing else for 5 s, and then let go: where a machine has too few processors, it waits for one as
+ * everybody does.
  */
 #ifndef EBPF_HELPER_CLIENT_H
 #define EBPF_HELPER_CLIENT_H

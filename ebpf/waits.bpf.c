@@ -36,7 +36,8 @@ static bool worth_a_stack(const struct thread *thread, __u64 now)
 	return now > since && now - since >= threshold_ns / 4 * 3;
 }
 
-/* A thread of Python's that waits for its lock does so for 5 ms at a time, and who ends such a wait reports who held it.
+/* A thread of Python's that waits for its lock does so for 5 ms at a time, and who ends such a wait reports who held
+ * it.
  */
 static bool worth_a_name(const struct thread *thread, __u64 now)
 {

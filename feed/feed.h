@@ -52,8 +52,8 @@ const struct box_reader *feed_reader(const struct feed *feed);
 const char *feed_thread_name(const struct feed *feed, uint32_t tid);
 
 /* Replays several boxes that were not polled before, for a post-mortem. It passes them in steps of 100 ms of their own
- * time, each operation in its state at that time, and ticks the analysis after each step, so that this sees the run as it
- * was. Long idle periods are skipped.
+ * time, each operation in its state at that time, and ticks the analysis after each step, so that this sees the run as
+ * it was. Long idle periods are skipped.
  *
  * The end of a process is passed at its last time stamp. A process that lives, or whose state is not known, has no end.
  * `progress` is called from time to time with the number of operations passed and the number in all boxes; it may be

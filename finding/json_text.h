@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text as JSON. jansson takes only UTF-8: what is none is escaped (base/foreign_text.h), so that nothing gets lost for it.
- * null on lack of memory. */
+/* Text as JSON. jansson takes only UTF-8: what is none is escaped (base/foreign_text.h), so that nothing gets lost for
+ * it. null on lack of memory. */
 #ifndef FINDING_JSON_TEXT_H
 #define FINDING_JSON_TEXT_H
 

@@ -21,9 +21,9 @@ enum confine_calls {
 int confine_rights(bool keep_bpf);
 /* 0 or -errno. After confine_rights(). A process may call it a second time, with a narrower list. */
 int confine_calls(enum confine_calls calls);
-/* Whether the loaded programs can be attached, given whom to watch and asked to look without any capability: with -EPERM
- * not before Linux 5.19. Tried by `attempt`, which gets `argument` and returns 0 when it could, else -errno, in a child
- * process. 0; what it returned, or why it could not be tried; -ECHILD: it crashed. */
+/* Whether the loaded programs can be attached, given whom to watch and asked to look without any capability: with
+ * -EPERM not before Linux 5.19. Tried by `attempt`, which gets `argument` and returns 0 when it could, else -errno, in
+ * a child process. 0; what it returned, or why it could not be tried; -ECHILD: it crashed. */
 int confine_fits(int (*attempt)(void *argument), void *argument);
 /* What became of the capabilities, from what confine_fits() returned: "no capability is left", or that two stay and
  * why. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process between one client and the helper. Whoever connects may hand over any descriptor, and to close a file of a
- * FUSE file system, or a socket that lingers, can take for ever: here it holds up nobody but that client. Only whole
+ * The process between one client and the helper. Whoever connects may hand over any descriptor, and to close a file of
+ * a FUSE file system, or a socket that lingers, can take for ever: here it holds up nobody but that client. Only whole
  * requests go on, and of descriptors pidfds only.
  */
 #ifndef HELPER_DOORMAN_H

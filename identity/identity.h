@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who this process is, from its environment, by one fixed order of look-up (docs/environment.md). Pure: everything comes through
- * `get`, so that the plugin passes getenv, the command an environment it is about to start, and a test a table.
- * libc only: it is linked into the plugin and into the command.
+ * Who this process is, from its environment, by one fixed order of look-up (docs/environment.md). Pure: everything
+ * comes through `get`, so that the plugin passes getenv, the command an environment it is about to start, and a test a
+ * table. libc only: it is linked into the plugin and into the command.
  */
 #ifndef IDENTITY_IDENTITY_H
 #define IDENTITY_IDENTITY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the framework will kill a job that stands still (docs/environment.md). No variable carries it: it is on the command line
- * or a default. Where a file that is named there would say, it is not known: no file of the job's is opened, because a
- * mount that does not answer would hold up the job. Times in milliseconds. libc only; no state.
+ * When the framework will kill a job that stands still (docs/environment.md). No variable carries it: it is on the
+ * command line or a default. Where a file that is named there would say, it is not known: no file of the job's is
+ * opened, because a mount that does not answer would hold up the job. Times in milliseconds. libc only; no state.
  */
 #ifndef IDENTITY_WATCHDOG_H
 #define IDENTITY_WATCHDOG_H

@@ -12,7 +12,8 @@ struct address {
 	char directory[ADDRESS_PATH];
 	char shared[ADDRESS_PATH]; /* the first collector of a user has this one */
 	char own[ADDRESS_PATH];    /* a second one, of another job, has its own beside it */
-	char all_nodes[ADDRESS_PATH]; /* of who hears all nodes of the job; no pattern of the others' matches it. "": would be too long */
+	/* of who hears all nodes of the job; no pattern of the others' matches it. "": would be too long */
+	char all_nodes[ADDRESS_PATH];
 };
 
 /* runtime_dir: XDG_RUNTIME_DIR or NULL. Touches no file. 0 or -ENAMETOOLONG. */

@@ -35,9 +35,10 @@ struct message_summary {
 	bool last;                           /* no other launcher of this job is left: print it */
 };
 
-/* {"hello":{"protocol":1,"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"publishes":…,"directory":…}} with the keys of sight_json(): N findings
- * that are open now follow. malloc'ed, NULL on lack of memory. save: directory of saved boxes, NULL = they are not
- * saved. on_finding: a command is run for findings. publishes: over NATS. directory: where boxes are looked for first, "" = none was named.
+/* {"hello":{"protocol":1,"job":…,"pid":…,"open":N,"save":…,"on_finding":…,"publishes":…,"directory":…}} with the keys
+ * of sight_json(): N findings that are open now follow. malloc'ed, NULL on lack of memory. save: directory of saved
+ * boxes, NULL = they are not saved. on_finding: a command is run for findings. publishes: over NATS. directory: where
+ * boxes are looked for first, "" = none was named.
  */
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
 		    bool publishes, const char *directory);

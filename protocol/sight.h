@@ -29,8 +29,8 @@ struct sight_news {
 };
 
 const char *sight_level_name(enum rw_level level);
-/* Is it to be reported? Once it has stayed the same for a second, and when ranks have come, or were lost to a lower level,
- * since the last time; that they leave is none. */
+/* Is it to be reported? Once it has stayed the same for a second, and when ranks have come, or were lost to a lower
+ * level, since the last time; that they leave is none. */
 bool sight_news_take(struct sight_news *news, const struct sight *sight, uint64_t now_ns);
 
 /* {"level":…,"below":…,"processes":N,"with_ebpf":N,"helper":…,"why":…}; NULL on lack of memory. why is null for "". */

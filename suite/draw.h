@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of the fault suite, drawn from a number: how its ranks are connected, how their times vary, and what is wrong with
- * it. The truth that verdicts are held against; shares nothing with analysis/.
+ * A job of the fault suite, drawn from a number: how its ranks are connected, how their times vary, and what is wrong
+ * with it. The truth that verdicts are held against; shares nothing with analysis/.
  */
 #ifndef SUITE_DRAW_H
 #define SUITE_DRAW_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How soon could anybody know? A likelihood ratio test that knows everything about a drawn job except which rank is at fault and
- * since when: the form and the size of the fault, how the noise is made, what each rank works in each step. It is the measure that
- * the analysis is held against, and shares nothing with it.
+ * How soon could anybody know? A likelihood ratio test that knows everything about a drawn job except which rank is at
+ * fault and since when: the form and the size of the fault, how the noise is made, what each rank works in each step.
+ * It is the measure that the analysis is held against, and shares nothing with it.
  */
 #ifndef SUITE_ORACLE_H
 #define SUITE_ORACLE_H

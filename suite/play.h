@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last poll, operations
- * in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
+ * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last poll,
+ * operations in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
  */
 #ifndef SUITE_PLAY_H
 #define SUITE_PLAY_H
@@ -14,7 +14,8 @@ struct suite_course {
 	/* How much longer than the draw's step each rank worked, ms, by step and rank; without the fault. The caller
 	 * frees it. */
 	float *noise;
-	float *differences; /* by rank: how much more than others it works for good, as a share of the step; the caller frees it */
+	/* by rank: how much more than others it works for good, as a share of the step; the caller frees it */
+	float *differences;
 	uint64_t steps_seen; /* by the analysis */
 	double now_ms, struck_ms;
 };

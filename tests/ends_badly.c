@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that must fail, each by what comes behind its function or is left by it (whole_test.c), and two that must not: ends_badly.py. */
+/* Tests that must fail, each by what comes behind its function or is left by it (whole_test.c), and two that must not:
+ * ends_badly.py. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

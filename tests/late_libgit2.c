@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands before libgit2 in test programs (tests/meson.build), and loads it when it is wanted. Criterion has it show where two strings
- * differ, when a test fails. With it come OpenSSL, Kerberos and SSH: seventeen libraries that each test, which is a process of its own,
- * would load and link anew, two thirds of the time of a short one.
+ * Stands before libgit2 in test programs (tests/meson.build), and loads it when it is wanted. Criterion has it show
+ * where two strings differ, when a test fails. With it come OpenSSL, Kerberos and SSH: seventeen libraries that each
+ * test, which is a process of its own, would load and link anew, two thirds of the time of a short one.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a test of Criterion is part of it. Such a test is a process of its own, of which Criterion believes nothing more once the
- * test's function has returned: what its fini or its suite's asserts, a crash there and memory that is lost, which LeakSanitizer looks for
- * when a process exits, would all count for nothing. So the linker puts this between Criterion and the functions (--wrap,
- * tests/meson.build), and the ends are played, and leaks looked for, as if they were its last lines.
+ * The end of a test of Criterion is part of it. Such a test is a process of its own, of which Criterion believes
+ * nothing more once the test's function has returned: what its fini or its suite's asserts, a crash there and memory
+ * that is lost, which LeakSanitizer looks for when a process exits, would all count for nothing. So the linker puts
+ * this between Criterion and the functions (--wrap, tests/meson.build), and the ends are played, and leaks looked for,
+ * as if they were its last lines.
  */
 #include <criterion/criterion.h>
 #ifdef LATE_LIBGIT2
@@ -32,7 +33,8 @@ static void note_allocated(void)
 	allocated_before = __sanitizer_get_current_allocated_bytes();
 }
 
-/* The search takes a third of the time of a small test. Most tests give back to the byte what they took, and need none. */
+/* The search takes a third of the time of a small test. Most tests give back to the byte what they took, and need
+ * none. */
 static void find_leaks(void)
 {
 	int leaks = __sanitizer_get_current_allocated_bytes() != allocated_before && __lsan_do_recoverable_leak_check();

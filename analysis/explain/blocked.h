@@ -14,7 +14,8 @@ enum {
 #define BLOCKED_LEAST_NS UINT64_C(10000000) /* shorter periods are left out */
 
 struct blocked {
-	const struct evidence_piece *piece; /* the newest piece of the period with the most information: stack, then file */
+	/* the newest piece of the period with the most information: stack, then file */
+	const struct evidence_piece *piece;
 	uint64_t start_ns, end_ns;
 };
 

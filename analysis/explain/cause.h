@@ -80,11 +80,12 @@ struct cause {
 /* Fills *cause for these windows, at most CAUSE_WINDOWS. tid is the thread that should have enqueued; 0: not known. */
 void cause_find(const struct intern *intern, const struct process *process, uint32_t tid,
 		const struct cause_window *windows, uint32_t window_count, struct cause *cause);
-/* Whether the process has made progress between the two times: CPU time, finished system calls on files or sockets, waits for
- * a disk; or its child processes have (analysis/host/children.h).
+/* Whether the process has made progress between the two times: CPU time, finished system calls on files or sockets,
+ * waits for a disk; or its child processes have (analysis/host/children.h).
  *
  * on_gpu: others wait for its GPU. Then a thread that computes, or is ready to, may just spin for the GPU, and what the
- * enqueuing thread does is too late to matter. So only other threads in files and disks count, for which the GPU may wait. */
+ * enqueuing thread does is too late to matter. So only other threads in files and disks count, for which the GPU may
+ * wait. */
 bool cause_progress(const struct intern *intern, const struct process *process, uint32_t tid, bool on_gpu,
 		    uint64_t from_ns, uint64_t to_ns);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds a lock that the threads of a process pass on in short turns, such as Python's GIL: a thread that wants it waits 5 ms
- * at a time, the interpreter's switch interval, until it is free, and any other thread may be faster. It is found from waits
- * that the kernel summed. Samples have no wakers, so it cannot be found from them.
+ * Finds a lock that the threads of a process pass on in short turns, such as Python's GIL: a thread that wants it waits
+ * 5 ms at a time, the interpreter's switch interval, until it is free, and any other thread may be faster. It is found
+ * from waits that the kernel summed. Samples have no wakers, so it cannot be found from them.
  */
 #ifndef ANALYSIS_EXPLAIN_CONVOY_H
 #define ANALYSIS_EXPLAIN_CONVOY_H
@@ -12,7 +12,8 @@
 enum { CONVOY_HOLDERS = 64 /* more are not counted */ };
 
 struct convoy {
-	intern_id name;   /* of the threads that pass the lock on; 0 where they have several, or too few of them were seen */
+	/* of the threads that pass the lock on; 0 where they have several, or too few of them were seen */
+	intern_id name;
 	bool like_python; /* in turns of 5 ms */
 	uint32_t holders; /* threads that were seen to pass it on: CONVOY_HOLDERS at most */
 	double cpu;       /* of one CPU, which these used together in the windows; -1: not known of most of them */

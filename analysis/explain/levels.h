@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a series changed for good: the levels that it was on, one after the other. Each part is cut in two where its ranks
- * differ most (Pettitt 1979), as long as chance does not explain that; a part that rises or falls (Mann and Kendall) is a
- * slope, or a level and a slope behind it, where that is nearer to the values. Pure; several threads may call at once.
+ * Where a series changed for good: the levels that it was on, one after the other. Each part is cut in two where its
+ * ranks differ most (Pettitt 1979), as long as chance does not explain that; a part that rises or falls (Mann and
+ * Kendall) is a slope, or a level and a slope behind it, where that is nearer to the values. Pure; several threads may
+ * call at once.
  */
 #ifndef ANALYSIS_EXPLAIN_LEVELS_H
 #define ANALYSIS_EXPLAIN_LEVELS_H

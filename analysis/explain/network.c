@@ -8,7 +8,8 @@
 /* One direction between two ranks; its channels work side by side, so the slowest one counts. */
 struct link {
 	uint32_t from, to;          /* members */
-	uint64_t network_ns, empty_ns; /* as the sender and the receiver see it; the latter: until its GPU took the data */
+	/* as the sender and the receiver see it; the latter: until its GPU took the data */
+	uint64_t network_ns, empty_ns;
 	uint64_t waits_ns;          /* per step, of the network alone */
 	bool sender_seen, receiver_seen;
 	bool slow, quiet;

@@ -16,9 +16,9 @@ static const uint64_t pace_ns = 30000000000u;
 enum weight { WEIGHT_NONE, WEIGHT_LOAD, WEIGHT_SLOWER, WEIGHT_ERRORS, WEIGHT_LINK };
 
 /*
- * least: of so many in the window is spoken. A healthy link counts an error now and then, and its adapter resends: ibqueryerrors of
- * infiniband-diags has 10 and 100 as its thresholds, too. Counters of LOAD move in healthy jobs: they are compared with the
- * port's own pace before.
+ * least: of so many in the window is spoken. A healthy link counts an error now and then, and its adapter resends:
+ * ibqueryerrors of infiniband-diags has 10 and 100 as its thresholds, too. Counters of LOAD move in healthy jobs: they
+ * are compared with the port's own pace before.
  */
 static const struct {
 	const char *words;

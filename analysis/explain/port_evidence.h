@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine's network ports have to do with a finding about transfers or connections: a link that went down, errors
- * that were counted, a port that is slower than those beside it, all of that time. It stands in the evidence and is never a
- * cause: which port an operation used is not known.
+ * What this machine's network ports have to do with a finding about transfers or connections: a link that went down,
+ * errors that were counted, a port that is slower than those beside it, all of that time. It stands in the evidence and
+ * is never a cause: which port an operation used is not known.
  */
 #ifndef ANALYSIS_EXPLAIN_PORT_EVIDENCE_H
 #define ANALYSIS_EXPLAIN_PORT_EVIDENCE_H

@@ -15,20 +15,23 @@ enum {
 
 /* How it is known that the thread was in one wait for the whole time that a sample stands for. */
 enum evidence_shown {
-	EVIDENCE_SAME_WAIT,       /* it has not run since the sample before; or the kernel has told when the wait began */
+	/* it has not run since the sample before; or the kernel has told when the wait began */
+	EVIDENCE_SAME_WAIT,
 	EVIDENCE_BETWEEN_SAMPLES, /* it may have run, but it was sampled at both ends */
 	EVIDENCE_ASSUMED,         /* only its end was sampled */
 };
 
 struct evidence_piece {
 	uint64_t start_ns, end_ns; /* a sample stands for [start, end] */
-	uint64_t run_queue_ns;     /* part of it that the thread was runnable without a CPU; of a sample: part of [queue_from_ns, end_ns] */
+	/* part of it that the thread was runnable without a CPU; of a sample: part of [queue_from_ns, end_ns] */
+	uint64_t run_queue_ns;
 	uint64_t queue_from_ns;    /* samples only; start_ns or before */
 	uint64_t blocked_ns;       /* part of it in one of many short waits … */
 	uint64_t longest_ns;       /* … and the longest of these; ANALYSIS_WAIT_SHORT only */
 	uint64_t cpu_ns;           /* part of it on a CPU; samples only */
 	uint64_t device;
-	uint64_t earlier;          /* number of the previous sample of the same thread at the same level, from 1; 0: none; samples only */
+	/* number of the previous sample of the same thread at the same level, from 1; 0: none; samples only */
+	uint64_t earlier;
 	uint32_t tid, waker_tid;
 	int32_t waker_pid;
 	int32_t system_call, fd;

@@ -44,7 +44,8 @@ struct gpu {
 	int64_t pci;      /* domain, bus, device as one number; -1 not known */
 	bool is_read;
 	struct analysis_gpu_state first, now; /* counters are compared with the first reading */
-	uint64_t slow_since_ns;               /* since when its hardware has kept its clocks down without a break; 0: not now */
+	/* since when its hardware has kept its clocks down without a break; 0: not now */
+	uint64_t slow_since_ns;
 	int64_t nvlink_before;                /* errors at nvlink_before_ns, about a minute ago */
 	uint64_t nvlink_before_ns;
 	struct gpu_reading readings[GPU_READINGS];

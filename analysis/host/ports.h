@@ -49,7 +49,8 @@ struct ports_memory {
 struct ports {
 	struct port **items;
 	uint32_t count;
-	struct ports_memory *memory; /* NULL before anything was told of ports; who only asks may remember what he was told */
+	/* NULL before anything was told of ports; who only asks may remember what he was told */
+	struct ports_memory *memory;
 };
 
 /* 0, -EINVAL or -ENOMEM, as analysis_add_port_state(). */

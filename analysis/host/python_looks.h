@@ -40,8 +40,10 @@ struct python_looks_answer {
 	uint32_t seen;                   /* of them: in this function … */
 	struct python_looks_place place; /* … of the program, else of a library; its line in the latest of them … */
 	struct python_looks_place inner; /* … from which it had called this one; function 0: none, or not always */
-	uint32_t waits;                  /* of the looks: it waited for the interpreter's lock; 0: too seldom to be told … */
-	uint32_t held, holder;           /* … which this thread held in so many of them; holder 0: several by turns, in one … */
+	/* of the looks: it waited for the interpreter's lock; 0: too seldom to be told … */
+	uint32_t waits;
+	/* … which this thread held in so many of them; holder 0: several by turns, in one … */
+	uint32_t held, holder;
 	struct python_looks_place holder_place; /* … function, the last time there; held 0: nothing is mostly so */
 	uint32_t collecting;             /* of the looks: garbage was collected; 0: too seldom to be told */
 };

@@ -209,7 +209,8 @@ static struct wait_class classify(const struct intern *intern, const struct evid
 		result.idle = result.class_ == RW_CAUSE_UNKNOWN || result.class_ == RW_CAUSE_SLEEP;
 	} else if (piece->io_wait || piece->state == 'D') {
 		result.class_ = RW_CAUSE_IO;
-		result.by_state = piece->level < RW_LEVEL_EBPF || !piece->io_wait; /* samples of a box have the flag with every D */
+		/* samples of a box have the flag with every D */
+		result.by_state = piece->level < RW_LEVEL_EBPF || !piece->io_wait;
 	} else {
 		result.known = piece->system_call >= 0;
 	}

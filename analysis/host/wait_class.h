@@ -12,7 +12,8 @@ struct wait_class {
 	bool by_waker;                         /* another thread ends it: follow */
 	bool idle;                             /* it chose to sleep: no progress, no cause */
 	bool gpu;                              /* it waits for its GPU: no cause by itself */
-	bool by_state;                         /* it is in state D, and nothing else is known: most often, but not always, a disk */
+	/* it is in state D, and nothing else is known: most often, but not always, a disk */
+	bool by_state;
 	bool known;                            /* false: the piece says nothing */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one rank did otherwise, from its calls and those of the others behind the place where they first differ: it left out
- * calls, made calls that the others did not make, or called two in the other order. Only where one reading alone explains
- * all that both have called since then: layers are alike, and so are readings of few calls.
+ * What one rank did otherwise, from its calls and those of the others behind the place where they first differ: it left
+ * out calls, made calls that the others did not make, or called two in the other order. Only where one reading alone
+ * explains all that both have called since then: layers are alike, and so are readings of few calls.
  */
 #ifndef ANALYSIS_KNOWN_ALIGNMENT_H
 #define ANALYSIS_KNOWN_ALIGNMENT_H

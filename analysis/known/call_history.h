@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The latest announced calls of a communicator, for a reader that has to find the first call in which members on different hosts differ.
- * A call's place is its number among all announced calls of a member. Members on one host make the same calls, so they share a history; one
- * that makes another call has a copy of its own from there on.
+ * The latest announced calls of a communicator, for a reader that has to find the first call in which members on
+ * different hosts differ. A call's place is its number among all announced calls of a member. Members on one host make
+ * the same calls, so they share a history; one that makes another call has a copy of its own from there on.
  */
 #ifndef ANALYSIS_KNOWN_CALL_HISTORY_H
 #define ANALYSIS_KNOWN_CALL_HISTORY_H

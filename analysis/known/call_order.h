@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order in which the ranks of one communicator call its collectives. NCCL requires the same order on all ranks, with the
- * same size, type and root. It does not check this, but hangs or computes wrong results. p2p operations and captured calls
- * are not part of the order.
+ * The order in which the ranks of one communicator call its collectives. NCCL requires the same order on all ranks,
+ * with the same size, type and root. It does not check this, but hangs or computes wrong results. p2p operations and
+ * captured calls are not part of the order.
  */
 #ifndef ANALYSIS_KNOWN_CALL_ORDER_H
 #define ANALYSIS_KNOWN_CALL_ORDER_H
@@ -41,15 +41,19 @@ struct caller {
 	uint64_t next[CALL_ORDER_COUNTERS]; /* sequence that the function's next call has */
 	uint64_t calls;                   /* sum of next: place of its next call in the order */
 	uint64_t sure_from;               /* from this place on each of its calls was seen; UINT64_MAX: not so now */
-	uint64_t other;                   /* p2p and left out calls, for comparison with the count of calls in its black box */
+	/* p2p and left out calls, for comparison with the count of calls in its black box */
+	uint64_t other;
 	uint32_t functions;               /* functions seen since the last gap */
 	uint32_t known;                   /* functions seen at all */
 	bool seen_whole;                  /* each call was seen, from its first one on */
-	struct call_mark now, mark;       /* for members on other hosts; mark: the latest at a multiple of 2^mark_shift calls … */
+	/* for members on other hosts; mark: the latest at a multiple of 2^mark_shift calls … */
+	struct call_mark now, mark;
 	uint8_t mark_shift;               /* … set by call_order_mark_at() */
-	struct call_history *own;         /* its announced calls, if it has made another call than the other members on this host; else NULL */
+	/* its announced calls, if it has made another call than the other members on this host; else NULL */
+	struct call_history *own;
 	struct call parted;               /* its call at the place where the ranks differ */
-	struct call *since;               /* that one and those that follow it, as many as were seen without a gap; NULL: none */
+	/* that one and those that follow it, as many as were seen without a gap; NULL: none */
+	struct call *since;
 	uint32_t since_count;             /* at most CALL_ORDER_SINCE */
 };
 

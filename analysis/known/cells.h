@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How each rank spent its time, step by step, for display: a table of ranks × columns. A column is a step; as long as no step is
- * known, it is a second. The table is bounded: when it is full, the columns of its older half are merged in pairs. So the newest
- * columns are single steps, older ones 2, 4, 8 … steps. It also has the largest magnitudes of each communicator.
+ * How each rank spent its time, step by step, for display: a table of ranks × columns. A column is a step; as long as
+ * no step is known, it is a second. The table is bounded: when it is full, the columns of its older half are merged in
+ * pairs. So the newest columns are single steps, older ones 2, 4, 8 … steps. It also has the largest magnitudes of each
+ * communicator.
  */
 #ifndef ANALYSIS_KNOWN_CELLS_H
 #define ANALYSIS_KNOWN_CELLS_H

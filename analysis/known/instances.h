@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance is one collective on all its ranks, or one transfer between two ranks. Its key is communicator, function and
- * sequence (p2p: communicator, sender, receiver, sequence), and who numbers it: calls that only the interposer sees have
- * numbers of their own. The pool is bounded; the oldest finished instances are forgotten first.
+ * An instance is one collective on all its ranks, or one transfer between two ranks. Its key is communicator, function
+ * and sequence (p2p: communicator, sender, receiver, sequence), and who numbers it: calls that only the interposer sees
+ * have numbers of their own. The pool is bounded; the oldest finished instances are forgotten first.
  */
 #ifndef ANALYSIS_KNOWN_INSTANCES_H
 #define ANALYSIS_KNOWN_INSTANCES_H
@@ -35,7 +35,8 @@ enum operation_state {
 	OPERATION_AFTER_UNKNOWN_END = 1 << 11,
 	OPERATION_BEGAN = 1 << 13, /* NCCL has reported that its kernel began */
 	OPERATION_KERNEL = 1 << 12, /* NCCL has reported the times of its kernel: analysis/known/kernel_start.h */
-	OPERATION_APART = 1 << 9,    /* other ranks may have no GPU progress for it: its times are not compared with theirs */
+	/* other ranks may have no GPU progress for it: its times are not compared with theirs */
+	OPERATION_APART = 1 << 9,
 };
 
 /* One operation: the part of one rank in an instance. */
@@ -52,7 +53,8 @@ struct operation {
 	uint32_t host_us; /* of by_us: it launched late while its GPU was idle; see OPERATION_HOST_PART_UNKNOWN */
 	uint32_t work_us; /* from its last finished operation to its arrival; 0 not known */
 	uint32_t idle_us; /* from its previous launch to its arrival; 0 not known */
-	uint32_t own_us;  /* part of by_us not spent waiting for others elsewhere, whether or not it was counted before */
+	/* part of by_us not spent waiting for others elsewhere, whether or not it was counted before */
+	uint32_t own_us;
 	/* From NCCL's KernelCh events, µs; 0: not known, or none. */
 	uint32_t kernel_us; /* how long its kernel ran */
 	uint32_t begun_us;  /* how long after its stream had reached the operation its kernel began */
@@ -103,7 +105,8 @@ struct instance {
 	bool corrupted;       /* a finding says so */
 	bool drift_judged;
 	uint32_t mark;        /* the last walk that visited it: analysis/measure/upstream.h */
-	struct instance *previous, *next; /* list of the communicator's unfinished ones, or of all finished ones in order of finishing */
+	/* list of the communicator's unfinished ones, or of all finished ones in order of finishing */
+	struct instance *previous, *next;
 };
 
 /* The scan results of one operation: analysis/known/values.h. */
@@ -112,9 +115,11 @@ struct value {
 	uint64_t bytes[2];       /* count × size of the type as this rank called it, by side */
 	uint8_t known;           /* bit 1 << side */
 	uint8_t judged, placed;  /* bits as in known: was judged; was counted at its place in the step */
-	uint8_t excused;         /* bits as in known: bad, but known to have harmed nothing: analysis/measure/aftermath.h */
+	/* bits as in known: bad, but known to have harmed nothing: analysis/measure/aftermath.h */
+	uint8_t excused;
 	uint8_t followed;        /* bits as in known: its magnitude was counted: analysis/values/drift.h */
-	uint8_t noted;           /* bits as in known: its magnitude is in the table for display: analysis/measure/magnitudes.h */
+	/* bits as in known: its magnitude is in the table for display: analysis/measure/magnitudes.h */
+	uint8_t noted;
 };
 
 struct instance_key {

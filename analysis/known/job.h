@@ -80,7 +80,9 @@ struct process {
 	struct rw_device devices[RW_BOX_DEVICES];
 	uint32_t devices_used; /* devices with a communicator */
 	enum analysis_life life;
-	bool past; /* it has ended before anybody read this: nothing that a living process takes is advised, and its watchdog does not count */
+	/* it has ended before anybody read this: nothing that a living process takes is advised, and its watchdog does
+	 * not count */
+	bool past;
 	int exit_status;
 	uint64_t life_ns;        /* when `life` last changed */
 	uint64_t left_ns;        /* it had ended by then, and nothing more will be learned of how; 0: not set */
@@ -126,7 +128,8 @@ struct rank {
 	struct process *process;
 	uint32_t device;
 	int32_t world;   /* -1 not known yet */
-	int32_t largest; /* size of the largest communicator that it is in, or ranks seen of it where the size is not known … */
+	/* size of the largest communicator that it is in, or ranks seen of it where the size is not known … */
+	int32_t largest;
 	int32_t largest_rank;   /* … and its rank there */
 	struct stalls stalls;   /* periods for which its lateness was charged */
 	uint64_t values_from;   /* ticket from which bad values are new: earlier ones belong to a story that is over */
@@ -150,7 +153,8 @@ struct member {
 	bool ended;
 	uint64_t met_ns; /* end of its newest operation that is accounted for: analysis/match/account.h */
 	uint64_t gpu_started, gpu_done; /* the GPU page's words as last read */
-	uint64_t signal_since_ns; /* its GPU has waited in ncclWaitSignal since then; 0: it does not, or nobody sees it */
+	/* its GPU has waited in ncclWaitSignal since then; 0: it does not, or nobody sees it */
+	uint64_t signal_since_ns;
 	uint64_t captured; /* calls … */
 	uint64_t timed;    /* … of which every replay is recorded with the times of its kernel, at most as many */
 	bool unfollowed_transfer; /* the GPU's progress in one of its transfers between two ranks was not followed */
@@ -201,11 +205,13 @@ struct job {
 	uint32_t rank_count, rank_room;
 	struct communicator **communicators;
 	uint32_t communicator_count, communicator_room;
-	uint32_t communicators_made; /* total so far: those that ended on all ranks are released, see analysis/expiry.h */
+	/* total so far: those that ended on all ranks are released, see analysis/expiry.h */
+	uint32_t communicators_made;
 	char (*hosts)[64];
 	uint32_t host_count;
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
-	uint64_t resumed_ns; /* when the caller went on after it had not run itself: who waited may have been stopped, too */
+	/* when the caller went on after it had not run itself: who waited may have been stopped, too */
+	uint64_t resumed_ns;
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long after its stream had reached an operation a rank's NCCL kernel began, from NCCL's KernelCh events: on a GPU that
- * other kernels fill it waits for multiprocessors. docs/analysis.md, "When the kernel began".
+ * How long after its stream had reached an operation a rank's NCCL kernel began, from NCCL's KernelCh events: on a GPU
+ * that other kernels fill it waits for multiprocessors. docs/analysis.md, "When the kernel began".
  *
  * Times of a GPU's clock are only compared with each other, and with when the host saw the same operations end.
  */
@@ -28,12 +28,15 @@ enum {
 enum kernels_state {
 	KERNELS_UNKNOWN, /* the times of some are not known */
 	KERNELS_RAN,     /* each of them ran for half of it or longer: nobody waited for a kernel to begin */
-	KERNELS_WAITED,  /* one of them or more ran for less: it waited for room. No rank is late by that: it is too short, or on too many */
+	/* one of them or more ran for less: it waited for room. No rank is late by that: it is too short, or on too
+	 * many */
+	KERNELS_WAITED,
 };
 
 /* The GPU's clock of one member of a communicator, and of which functions NCCL reports times. */
 struct kernel_clock {
-	uint64_t behind_ns[KERNEL_CLOCKS]; /* when an end was seen less the GPU's time of it, modulo 2^64; item i is at i % KERNEL_CLOCKS */
+	/* when an end was seen less the GPU's time of it, modulo 2^64; item i is at i % KERNEL_CLOCKS */
+	uint64_t behind_ns[KERNEL_CLOCKS];
 	uint32_t count;                    /* ever */
 	uint32_t refused;                  /* times in a row that do not fit this clock */
 	uint64_t latest_ns;                /* when the end of the latest of them was seen */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replays of calls inside CUDA graphs: what their scans saw, and nothing else. They are no arrivals, have no place among
- * the calls of a communicator and are never unfinished; of their time only the order among themselves is known. So they are
- * kept apart from the operations of a process.
+ * Replays of calls inside CUDA graphs: what their scans saw, and nothing else. They are no arrivals, have no place
+ * among the calls of a communicator and are never unfinished; of their time only the order among themselves is known.
+ * So they are kept apart from the operations of a process.
  */
 #ifndef ANALYSIS_KNOWN_REPLAYS_H
 #define ANALYSIS_KNOWN_REPLAYS_H

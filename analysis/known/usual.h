@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the values at one place in the step usually are, per rank and side: bad from the first time on (padding, masks),
- * or clean, and how large. One table for each member of a communicator, by the steps of its own process: whose steps are
- * recognised first is chance, and a transfer between two ranks is at no place that all have. It starts anew when the steps
- * are recognised anew. The calls that a communicator has in CUDA graphs are places of a table that all members share.
+ * or clean, and how large. One table for each member of a communicator, by the steps of its own process: whose steps
+ * are recognised first is chance, and a transfer between two ranks is at no place that all have. It starts anew when
+ * the steps are recognised anew. The calls that a communicator has in CUDA graphs are places of a table that all
+ * members share.
  */
 #ifndef ANALYSIS_KNOWN_USUAL_H
 #define ANALYSIS_KNOWN_USUAL_H
@@ -18,7 +19,8 @@
 
 enum {
 	USUAL_MAX = 1 << 19, /* places × ranks × sides of an analysis: 44 MB */
-	USUAL_PLACES = 1 << 22, /* of a table: 32 MB; a call in a graph is at most 2^27, and damage can claim the last */
+	/* of a table: 32 MB; a call in a graph is at most 2^27, and damage can claim the last */
+	USUAL_PLACES = 1 << 22,
 };
 
 /* How large the values are, in binades (log2 of the largest magnitude): analysis/values/drift.c. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The results of scans of an instance's buffers, by member and side, and when they are judged: as soon as all expected results
- * are there, else after a while. A job without scans pays for one test per operation.
+ * The results of scans of an instance's buffers, by member and side, and when they are judged: as soon as all expected
+ * results are there, else after a while. A job without scans pays for one test per operation.
  */
 #ifndef ANALYSIS_KNOWN_VALUES_H
 #define ANALYSIS_KNOWN_VALUES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks whose control group reaches its memory limit repeatedly while most of its memory is not page cache: then swap or
- * the OOM killer comes next. In healthy jobs page cache fills limits, too, and being at the limit then costs nothing. So both
- * conditions must hold.
+ * Finds ranks whose control group reaches its memory limit repeatedly while most of its memory is not page cache: then
+ * swap or the OOM killer comes next. In healthy jobs page cache fills limits, too, and being at the limit then costs
+ * nothing. So both conditions must hold.
  */
 #ifndef ANALYSIS_MACHINE_MEMORY_LIMIT_H
 #define ANALYSIS_MACHINE_MEMORY_LIMIT_H

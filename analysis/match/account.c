@@ -542,7 +542,8 @@ static void account_end(struct account *account, const struct job *job, uint64_t
 	for (uint32_t i = 0; i < account->rank_count && i < job->rank_count; i++) {
 		struct account_rank *rank = &account->ranks[i];
 		const struct process *process = job->ranks[i].process;
-		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns; /* a damaged box may say any time */
+		/* a damaged box may say any time */
+		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns;
 		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns && until_ns > rank->whole.until_ns)
 			add(account, rank, process, ANALYSIS_UNSEEN, false, until_ns - rank->whole.until_ns, JOB_NONE);
 	}

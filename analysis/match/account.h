@@ -36,7 +36,8 @@ struct account_parts {
 	uint64_t own_ns;      /* between its operations: computation, or its host */
 	uint64_t wait_ns;     /* in an operation that could not end before another rank had arrived */
 	uint64_t transfer_ns; /* in an operation in which all ranks had arrived */
-	uint64_t unseen_ns;   /* time with unknown use, or in an operation that some ranks may leave early: never counted as no wait */
+	/* time with unknown use, or in an operation that some ranks may leave early: never counted as no wait */
+	uint64_t unseen_ns;
 };
 
 struct account_stretch {
@@ -74,7 +75,8 @@ struct account_passage {
 	uint32_t member;
 	uint64_t from_ns;               /* its time was accounted for up to then; 0: not yet */
 	uint64_t own_ns, unseen_ns;     /* before it arrived; one of them is 0 */
-	uint64_t inside_ns;             /* inside the operation, without time for which others have already been charged */
+	/* inside the operation, without time for which others have already been charged */
+	uint64_t inside_ns;
 };
 
 /* Called for each operation with GPU times, in the order of its rank's operations. */

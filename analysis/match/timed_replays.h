@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replays of captured calls of which NCCL reports the times of the kernels (docs/nccl-versions.md, "Replays of CUDA graphs"): instances of
- * their own, which are judged as soon as all ranks have reported theirs.
+ * Replays of captured calls of which NCCL reports the times of the kernels (docs/nccl-versions.md, "Replays of CUDA
+ * graphs"): instances of their own, which are judged as soon as all ranks have reported theirs.
  */
 #ifndef ANALYSIS_MATCH_TIMED_REPLAYS_H
 #define ANALYSIS_MATCH_TIMED_REPLAYS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The consequences of bad values, which decide the severity of a finding about them; their kind does not. Padding and masks
- * reach no sum over ranks, and overflows of a too large loss scale are gone in the next step: docs/analysis.md, "What came
- * of it".
+ * The consequences of bad values, which decide the severity of a finding about them; their kind does not. Padding and
+ * masks reach no sum over ranks, and overflows of a too large loss scale are gone in the next step: docs/analysis.md,
+ * "What came of it".
  */
 #ifndef ANALYSIS_MEASURE_AFTERMATH_H
 #define ANALYSIS_MEASURE_AFTERMATH_H

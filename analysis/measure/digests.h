@@ -18,7 +18,8 @@ struct disagreement {
 	uint32_t culprit;  /* member; JOB_NONE: not known */
 	bool sender;       /* what it sent reached all others changed */
 	bool against_sent; /* compared with what was sent, not with each other */
-	uint64_t offset;   /* byte of the 16 in which the one changed word is; RW_NO_INDEX: more than one, or not known */
+	/* byte of the 16 in which the one changed word is; RW_NO_INDEX: more than one, or not known */
+	uint64_t offset;
 };
 
 /* True when digests differ that must agree, and `found` is filled. Lack of memory: false. */

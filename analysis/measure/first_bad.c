@@ -41,8 +41,8 @@ static bool is_bad_at(const struct analysis *analysis, const struct trace *trace
 }
 
 /*
- * The first bad replay. A slot comes when its result comes: what was called after that came after it. Of an operation that
- * was called before nobody knows which was first: then the replay goes first, and the search says what that hides.
+ * The first bad replay. A slot comes when its result comes: what was called after that came after it. Of an operation
+ * that was called before nobody knows which was first: then the replay goes first, and the search says what that hides.
  */
 static void find_first_replay(const struct analysis *analysis, const struct rank *rank, uint32_t index,
 			      struct first_bad *first)

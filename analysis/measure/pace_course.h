@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long the job's steps took over its whole run: do they take longer for good, or longer with each step? Of the newest
- * steps each is kept, older ones are merged three to one, and again, by their medians. It is about the job and names nobody.
- * docs/analysis.md, "Everybody slower".
+ * How long the job's steps took over its whole run: do they take longer for good, or longer with each step? Of the
+ * newest steps each is kept, older ones are merged three to one, and again, by their medians. It is about the job and
+ * names nobody. docs/analysis.md, "Everybody slower".
  */
 #ifndef ANALYSIS_MEASURE_PACE_COURSE_H
 #define ANALYSIS_MEASURE_PACE_COURSE_H
@@ -14,13 +14,15 @@
 struct record;
 
 enum {
-	PACE_COURSE_BLOCKS = 96,  /* blocks of one length: beyond, the three oldest of them become one of the next length */
+	/* blocks of one length: beyond, the three oldest of them become one of the next length */
+	PACE_COURSE_BLOCKS = 96,
 	PACE_COURSE_LENGTHS = 8,  /* 1, 3, 9 … 2,187 steps; beyond the blocks of the longest the oldest is forgotten */
 	PACE_COURSE_ROOM = (PACE_COURSE_BLOCKS + 3) * PACE_COURSE_LENGTHS,
 	PACE_COURSE_OPEN = 4,     /* steps whose last records may still come */
 	PACE_COURSE_LEAST = 48,   /* blocks, before anything is said … */
 	PACE_COURSE_LASTING = 24, /* … and steps before a change, and behind it */
-	PACE_COURSE_FAR = 100,    /* times as many steps as growth was seen for are what it is extrapolated by, at most */
+	/* times as many steps as growth was seen for are what it is extrapolated by, at most */
+	PACE_COURSE_FAR = 100,
 };
 #define PACE_COURSE_MS     20.0 /* what steps must take longer by … */
 #define PACE_COURSE_SHARE  0.1  /* … and of what they took before, the larger of the two */

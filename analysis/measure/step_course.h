@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that took longer than the others: the first ones, in which a job starts up, and single ones later, as those with an
- * evaluation or a checkpoint. People take them for failures, and they are none where no rank waited for another.
+ * Steps that took longer than the others: the first ones, in which a job starts up, and single ones later, as those
+ * with an evaluation or a checkpoint. People take them for failures, and they are none where no rank waited for
+ * another.
  */
 #ifndef ANALYSIS_MEASURE_STEP_COURSE_H
 #define ANALYSIS_MEASURE_STEP_COURSE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Communicators whose operations take longer than they used to although nobody comes late: docs/analysis.md, "Slow
- * transfers". Between hosts it is searched which link of the network makes them slow. Within one host, a link between GPUs and
- * a GPU that other kernels fill look the same, unless the times of NCCL's kernels are known.
+ * transfers". Between hosts it is searched which link of the network makes them slow. Within one host, a link between
+ * GPUs and a GPU that other kernels fill look the same, unless the times of NCCL's kernels are known.
  */
 #ifndef ANALYSIS_NETWORK_TRANSFER_H
 #define ANALYSIS_NETWORK_TRANSFER_H
@@ -47,7 +47,8 @@ struct transfer_slowest {
 struct transfer {
 	const struct communicator *communicator;
 	struct transfer_step steps[TRANSFER_STEPS]; /* by step % TRANSFER_STEPS */
-	struct transfer_slowest slowest[2];         /* by step % 2: of the newest step, which goes on, and of the one before */
+	/* by step % 2: of the newest step, which goes on, and of the one before */
+	struct transfer_slowest slowest[2];
 	uint64_t newest, judged; /* steps; 0 none */
 	uint64_t usual_ns;       /* per step before the change; frozen while slow */
 	uint64_t before_ns;      /* how long a step took then; 0 not known; likewise */

@@ -21,7 +21,8 @@ struct host_cause_best {
 
 struct host_cause {
 	struct host_cause_best by_gpu, otherwise; /* of the ranks that are late by their GPU, and of all others */
-	struct cause cause; /* of the rank whose cause was seen best; of class unknown where none was seen, or where they differ … */
+	/* of the rank whose cause was seen best; of class unknown where none was seen, or where they differ … */
+	struct cause cause;
 	uint32_t rank;      /* … and this rank, as an index into job.ranks; the first rank where the class is unknown */
 	uint32_t ranks, known; /* ranks, and those whose cause is the one that is taken */
 	bool left_out;         /* what by_gpu says: it is that of too few ranks */

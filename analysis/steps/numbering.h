@@ -4,8 +4,8 @@
  * the same of it. While two that are certain of their numbers do not, one of them is wrong, nobody knows which, and no
  * number is told of any process: whoever shares instances with either has the same number as one of them.
  *
- * Where the programs of some processes number their steps (analysis/steps/step_marks.h) only these numbers are told: what the others
- * count may begin elsewhere. These, too, must be the same wherever two processes share an instance.
+ * Where the programs of some processes number their steps (analysis/steps/step_marks.h) only these numbers are told:
+ * what the others count may begin elsewhere. These, too, must be the same wherever two processes share an instance.
  */
 #ifndef ANALYSIS_STEPS_NUMBERING_H
 #define ANALYSIS_STEPS_NUMBERING_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Was something left out of a step? Where an operation does not come that the pattern has next, the steps wait for it at
- * its place: what comes meanwhile may be an evaluation, and the step goes on behind it. Or the program left out some
- * operations (it skipped the optimiser), goes on behind them, and ends its step: then it comes to that place again a step
- * later. This is the second reading, held beside the first one until it has explained all of a step but what was left out.
+ * Was something left out of a step? Where an operation does not come that the pattern has next, the steps wait for it
+ * at its place: what comes meanwhile may be an evaluation, and the step goes on behind it. Or the program left out some
+ * operations (it skipped the optimiser), goes on behind them, and ends its step: then it comes to that place again a
+ * step later. This is the second reading, held beside the first one until it has explained all of a step but what was
+ * left out.
  */
 #ifndef ANALYSIS_STEPS_OMISSION_H
 #define ANALYSIS_STEPS_OMISSION_H
@@ -38,7 +39,8 @@ struct omission_pattern {
 
 enum omission_verdict {
 	OMISSION_NONE,
-	OMISSION_SHOWN,    /* a step has gone by: the steps wait at the same place of the next one. Begin anew with {0} */
+	/* a step has gone by: the steps wait at the same place of the next one. Begin anew with {0} */
+	OMISSION_SHOWN,
 	OMISSION_DOUBTFUL, /* a step without its end, or one that has two passes: nobody can know */
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What repeats at the end of a process's sequence of operations, and whether it is a training step: layers, micro-batches
- * and accumulated passes repeat, too, and do so before the first step is over.
+ * What repeats at the end of a process's sequence of operations, and whether it is a training step: layers,
+ * micro-batches and accumulated passes repeat, too, and do so before the first step is over.
  *
  * A step shows itself by how it ends: behind what one thread enqueued (autograd's, the backward pass) another one (the
  * training loop's) reduces single numbers: the norm of the gradients, the loss. A repetition with exactly one such end
- * is a step, unless all the rest of it is the same block several times: those can be passes that accumulate, or steps of
- * which only every tenth reports its loss. What the training loop itself passes on to another stage of a pipeline may lie
- * between the two.
+ * is a step, unless all the rest of it is the same block several times: those can be passes that accumulate, or steps
+ * of which only every tenth reports its loss. What the training loop itself passes on to another stage of a pipeline
+ * may lie between the two.
  */
 #ifndef ANALYSIS_STEPS_PERIOD_H
 #define ANALYSIS_STEPS_PERIOD_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of one process as its program numbers them: the step marks of its box (rankwatch/operation.h). While the marks
- * are trusted they, and not what repeats, say where steps begin and which number each has. An operation has its place in the
- * step by comparison with a step that came twice among the last few.
+ * The steps of one process as its program numbers them: the step marks of its box (rankwatch/operation.h). While the
+ * marks are trusted they, and not what repeats, say where steps begin and which number each has. An operation has its
+ * place in the step by comparison with a step that came twice among the last few.
  *
- * Numbers may begin anywhere, leave some out and go back. They are not trusted while they do not advance, when they go back
- * too often to be steps, when the program has stopped to mark its steps, and those of NCCL's tags only after many.
+ * Numbers may begin anywhere, leave some out and go back. They are not trusted while they do not advance, when they go
+ * back too often to be steps, when the program has stopped to mark its steps, and those of NCCL's tags only after many.
  */
 #ifndef ANALYSIS_STEPS_STEP_MARKS_H
 #define ANALYSIS_STEPS_STEP_MARKS_H
@@ -17,9 +17,11 @@ enum {
 	STEP_MARKS_MAX = 1024,    /* kept of a process */
 	STEP_MARKS_ALIKE = 8,     /* steps among which one that comes twice is looked for */
 	STEP_MARKS_OPERATIONS = 65536, /* longest step of which the places are compared */
-	STEP_MARKS_PER_BACK = 16, /* numbers go back once, and once more for each so many steps; else they are no steps */
+	/* numbers go back once, and once more for each so many steps; else they are no steps */
+	STEP_MARKS_PER_BACK = 16,
 	STEP_MARKS_TAGS = 16,     /* a process's tags are steps when so many advanced, and none went back */
-	STEP_MARKS_SILENT = 64,   /* no step is so many times as long as the longest so far: the program has stopped to mark them */
+	/* no step is so many times as long as the longest so far: the program has stopped to mark them */
+	STEP_MARKS_SILENT = 64,
 };
 
 struct step_mark {
@@ -36,7 +38,8 @@ struct step_marks {
 	 * known. */
 	uint64_t run_step, run_number, stride;
 	uint32_t advances, backs;
-	bool by_tag, refused; /* who numbers them; they went back too often, or the tags were taken back: they are no steps */
+	/* who numbers them; they went back too often, or the tags were taken back: they are no steps */
+	bool by_tag, refused;
 	bool irregular;       /* some number was not one more than the one before */
 	uint32_t operations, most; /* in the current step, and in the longest that is over */
 	/* Signatures of a step that came twice, where in it the current step is, and those of the current one so

@@ -2,10 +2,12 @@
 /*
  * Where in the training step an operation is, from the sequence of operations of one process alone: the smallest
  * period that explains everything that recurs. Robust against operations that come once (checkpoint, evaluation,
- * warm-up): they have no place; and against operations that are left out: such a step counts. What repeats serves to compare like with like even where it may be layers or
- * micro-batches; it is told as a step only when it is known to be one.
+ * warm-up): they have no place; and against operations that are left out: such a step counts. What repeats serves to
+ * compare like with like even where it may be layers or micro-batches; it is told as a step only when it is known to be
+ * one.
  *
- * Where the program itself says which step begins (analysis/steps/step_marks.h), nothing is looked for: its steps are the steps.
+ * Where the program itself says which step begins (analysis/steps/step_marks.h), nothing is looked for: its steps are
+ * the steps.
  */
 #ifndef ANALYSIS_STEPS_STEPS_H
 #define ANALYSIS_STEPS_STEPS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a NaN or Inf was first: docs/analysis.md, "Whose NaN is it". One story at a time: it begins with a value that is
- * news, is told once the other ranks' scans had time to arrive and it is known what came of it, and ends when something is
- * bad that is news after all ranks were clean again, or nothing bad has been seen for a while.
+ * Where a NaN or Inf was first: docs/analysis.md, "Whose NaN is it". One story at a time: it begins with a value that
+ * is news, is told once the other ranks' scans had time to arrive and it is known what came of it, and ends when
+ * something is bad that is news after all ranks were clean again, or nothing bad has been seen for a while.
  */
 #ifndef ANALYSIS_VALUES_ORIGIN_H
 #define ANALYSIS_VALUES_ORIGIN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The current state of the analysis, for display: by rank, by communicator, and by step. It is read only. The analysis owns
- * strings and pointers; they are valid until it is fed or ticked again. Times are CLOCK_MONOTONIC, in ns.
+ * The current state of the analysis, for display: by rank, by communicator, and by step. It is read only. The analysis
+ * owns strings and pointers; they are valid until it is fed or ticked again. Times are CLOCK_MONOTONIC, in ns.
  */
 #ifndef ANALYSIS_VIEW_VIEW_H
 #define ANALYSIS_VIEW_VIEW_H
@@ -19,7 +19,8 @@ enum analysis_doing {
 	ANALYSIS_DOING_GONE,    /* its process has ended */
 	ANALYSIS_DOING_STOPPED,
 	ANALYSIS_DOING_INIT,    /* is in the init of a communicator */
-	ANALYSIS_DOING_MISSING, /* others wait in an operation in which it has not arrived, and it does not wait in NCCL itself */
+	/* others wait in an operation in which it has not arrived, and it does not wait in NCCL itself */
+	ANALYSIS_DOING_MISSING,
 	ANALYSIS_DOING_WAITS,   /* waits in an operation in which some rank has not arrived */
 	ANALYSIS_DOING_INSIDE,  /* has an operation in flight in which all ranks have arrived, or may have */
 	ANALYSIS_DOING_WORKS,   /* nothing is in flight */
@@ -66,7 +67,8 @@ struct analysis_communicator_view {
 	int32_t size;     /* 0 not known */
 	uint32_t member_count;
 	const int32_t *ranks;   /* world ranks of the members */
-	const uint64_t *calls;  /* parallel to ranks: how many operations each has called so far; UINT64_MAX not known */
+	/* parallel to ranks: how many operations each has called so far; UINT64_MAX not known */
+	const uint64_t *calls;
 	const bool *captured;   /* parallel to ranks: some of its operations run inside CUDA graphs */
 };
 typedef void analysis_communicator_visit(void *argument, const struct analysis_communicator_view *communicator);

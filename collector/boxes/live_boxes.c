@@ -255,8 +255,8 @@ static void note_ending(const struct box_reader *reader, int status)
 	own_box_write(reader, RW_ENDING_OFFSET, &ending, sizeof(ending));
 }
 
-/* The feed has reported to the analysis that the process ended, as far as the box knows; its status says how. A record that
- * the process itself left is worth more: exit() ran to its end. */
+/* The feed has reported to the analysis that the process ended, as far as the box knows; its status says how. A record
+ * that the process itself left is worth more: exit() ran to its end. */
 static void conclude(struct live_boxes *boxes, struct live_box *box)
 {
 	const struct rw_box_header *header = &feed_reader(box->feed)->header;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The communicators of the processes that live: NCCL numbers them at random, so they distinguish one run of a job from the
- * one before it. */
+/* The communicators of the processes that live: NCCL numbers them at random, so they distinguish one run of a job from
+ * the one before it. */
 #ifndef COLLECTOR_BOXES_LIVE_WORLD_H
 #define COLLECTOR_BOXES_LIVE_WORLD_H
 

@@ -44,7 +44,8 @@ struct absentees {
 	uid_t owner;      /* of the boxes; ABSENTEES_NOBODY: not known yet, nobody is looked at */
 	const char *proc; /* "/proc" */
 	const char *job;
-	const char *node; /* NULL, or this host's name: a process that Slurm calls another node's is none of this host */
+	/* NULL, or this host's name: a process that Slurm calls another node's is none of this host */
+	const char *node;
 	/* Has the threads of this process looked at, by its number of analysis_absent_process(), until unwatch(); the
 	 * writer stays ours. False: they are already, for the sake of its box. NULL: nobody looks. */
 	bool (*watch)(void *argument, analysis_process_id process, const struct writer_process *writer);
@@ -60,8 +61,8 @@ struct absentees {
 	bool silence_said;
 };
 
-/* Call often. A sample is a pass over /proc: once a second while somebody is waited for, and less and less often before,
- * until all ranks have a black box. What a sample finds is reported to the analysis from the loop, later. */
+/* Call often. A sample is a pass over /proc: once a second while somebody is waited for, and less and less often
+ * before, until all ranks have a black box. What a sample finds is reported to the analysis from the loop, later. */
 void absentees_poll(struct absentees *absentees, uint64_t now_ns);
 /* The process has a black box now, and is watched for that one's sake. */
 void absentees_let_go(struct absentees *absentees, pid_t pid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes end the waits of one rank's threads, and what they do. One that ended a wait of a pipe, a socket or for a
- * child is expected to end the next one, too, and a child that has the other end of a pipe or TCP connection to end the
- * present one: they are looked at while others wait for the rank. Only a process of the user
- * whose black box the rank writes is looked at, with that user's rights. One owner thread.
+ * Which processes end the waits of one rank's threads, and what they do. One that ended a wait of a pipe, a socket or
+ * for a child is expected to end the next one, too, and a child that has the other end of a pipe or TCP connection to
+ * end the present one: they are looked at while others wait for the rank. Only a process of the user whose black box
+ * the rank writes is looked at, with that user's rights. One owner thread.
  */
 #ifndef COLLECTOR_HOST_AWAITED_H
 #define COLLECTOR_HOST_AWAITED_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process in a pid namespace of its own (a container's) knows its threads by other numbers than the kernel's, and its black box
- * has those. What the kernel says of a thread is reported under the number that the process knows it by. One thread of ours.
+ * A process in a pid namespace of its own (a container's) knows its threads by other numbers than the kernel's, and its
+ * black box has those. What the kernel says of a thread is reported under the number that the process knows it by. One
+ * thread of ours.
  */
 #ifndef COLLECTOR_HOST_INNER_THREADS_H
 #define COLLECTOR_HOST_INNER_THREADS_H

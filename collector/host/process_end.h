@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the end of a process at once, through its pidfd on the event loop: nobody has to ask for it again and again. It says that the
- * process has ended and nothing of how. One owner thread, the loop's.
+ * Reports the end of a process at once, through its pidfd on the event loop: nobody has to ask for it again and again.
+ * It says that the process has ended and nothing of how. One owner thread, the loop's.
  */
 #ifndef COLLECTOR_HOST_PROCESS_END_H
 #define COLLECTOR_HOST_PROCESS_END_H

@@ -19,7 +19,8 @@ _Static_assert(sizeof(((struct python_place *)0)->function) == sizeof(((struct a
 
 enum { SUSPECTS = 16, TIMEOUTS = 2 /* then a process is left alone */ };
 
-/* A sample costs a fork. The first few come quickly: a straggler is waited for but a moment. One that hangs has time. */
+/* A sample costs a fork. The first few come quickly: a straggler is waited for but a moment. One that hangs has
+ * time. */
 static const struct {
 	uint32_t samples;
 	uint64_t pause_ns;

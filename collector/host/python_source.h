@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the Python of ranks is that others wait for: looked at while they do, a few times, beside the event loop, and reported
- * to the analysis. A process is never stopped for it. One owner thread.
+ * Where the Python of ranks is that others wait for: looked at while they do, a few times, beside the event loop, and
+ * reported to the analysis. A process is never stopped for it. One owner thread.
  */
 #ifndef COLLECTOR_HOST_PYTHON_SOURCE_H
 #define COLLECTOR_HOST_PYTHON_SOURCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers requests on the socket and sends snapshots to those who subscribed: docs/protocol.md. A snapshot is made when the one
- * before it has left: who reads slowly gets the latest, later; nothing queues up for them.
+ * Answers requests on the socket and sends snapshots to those who subscribed: docs/protocol.md. A snapshot is made when
+ * the one before it has left: who reads slowly gets the latest, later; nothing queues up for them.
  */
 #ifndef COLLECTOR_SINKS_ANSWERS_H
 #define COLLECTOR_SINKS_ANSWERS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a node of many says over NATS: what its ranks are judged by together with other hosts', findings, signs of life; and the
- * questions of who judges the job. A node that cannot be heard watches all the same. One owner thread.
+ * What a node of many says over NATS: what its ranks are judged by together with other hosts', findings, signs of life;
+ * and the questions of who judges the job. A node that cannot be heard watches all the same. One owner thread.
  */
 #ifndef COLLECTOR_SINKS_BROADCAST_H
 #define COLLECTOR_SINKS_BROADCAST_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command of the collector's own command line that is run for findings: with /bin/sh -c, one at a time, the finding as
- * one line of JSON on its standard input, its output thrown away. Beside the event loop; never waits for the command.
+ * A command of the collector's own command line that is run for findings: with /bin/sh -c, one at a time, the finding
+ * as one line of JSON on its standard input, its output thrown away. Beside the event loop; never waits for the
+ * command.
  */
 #ifndef COLLECTOR_SINKS_COMMAND_H
 #define COLLECTOR_SINKS_COMMAND_H

@@ -2,8 +2,8 @@
 /*
  * Keeps what was found beside the black boxes (blackbox/evidence.h), so that it outlives us: each finding in its latest
  * state, with the best of the causes that were seen for it. Goes on with what an earlier collector of the same job kept
- * there. Writes to memory file systems only, and drops what was not reported for longest, first of what is over, when there
- * is too much. One thread.
+ * there. Writes to memory file systems only, and drops what was not reported for longest, first of what is over, when
+ * there is too much. One thread.
  */
 #ifndef COLLECTOR_SINKS_EVIDENCE_H
 #define COLLECTOR_SINKS_EVIDENCE_H

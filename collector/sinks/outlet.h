@@ -23,7 +23,8 @@ struct outlet {
 	struct command_sink *command; /* so, too */
 	struct publisher *publisher;  /* so, too */
 	struct evidence_sink *evidence; /* so, too */
-	const char *directory; /* set by the owner: where evidence is kept; NULL: not known yet, or it does not answer */
+	/* set by the owner: where evidence is kept; NULL: not known yet, or it does not answer */
+	const char *directory;
 	struct line_sink *lines;      /* NULL none … */
 	struct written written;       /* … and what went there */
 	struct announcer announcer;   /* text for people; quiet: none */

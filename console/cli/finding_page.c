@@ -54,7 +54,8 @@ struct printer {
 	bool is_item;
 };
 
-/* `code`, **bold** and [links](where) lose what only a browser needs; code keeps its quotes, so that it can be recognised. */
+/* `code`, **bold** and [links](where) lose what only a browser needs; code keeps its quotes, so that it can be
+ * recognised. */
 static void append(struct printer *printer, const char *text, size_t length)
 {
 	size_t room = sizeof(printer->text) - 1;

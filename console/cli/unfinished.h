@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that a command is writing: while it is guarded SIGINT, SIGTERM and SIGHUP remove it before they end the process,
- * unless they were ignored (nohup). One at a time in a process.
+ * A file that a command is writing: while it is guarded SIGINT, SIGTERM and SIGHUP remove it before they end the
+ * process, unless they were ignored (nohup). One at a time in a process.
  */
 #ifndef CONSOLE_CLI_UNFINISHED_H
 #define CONSOLE_CLI_UNFINISHED_H

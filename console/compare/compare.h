@@ -20,7 +20,8 @@ struct comparison {
 	uint64_t calls;           /* that were compared */
 	uint64_t more[TIMES_SIDES]; /* calls behind the end of the other run */
 	uint64_t scans, digests;  /* that both runs have of the same call */
-	double span_ms[TIMES_SIDES]; /* from the first to the last call that was compared: median of the ranks; -1 none */
+	/* from the first to the last call that was compared: median of the ranks; -1 none */
+	double span_ms[TIMES_SIDES];
 	bool cut;                 /* a box could not be read to its end, which was said */
 };
 

@@ -18,7 +18,8 @@ struct line_pair {
 	uint64_t scans, digests;
 	bool parted;           /* the calls differ: nothing behind them can be compared */
 	unsigned said;         /* bits of what was news before */
-	unsigned news;         /* bits of enum parting_kind: first seen at this pair (a magnitude: at the first of the row) */
+	/* bits of enum parting_kind: first seen at this pair (a magnitude: at the first of the row) */
+	unsigned news;
 	unsigned row[2];       /* of magnitudes that differ, of inputs and of results */
 	struct line_pair_news {
 		const struct rw_operation *call; /* of run A */

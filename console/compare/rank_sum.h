@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is one sample larger than another? The rank-sum test: H. B. Mann, D. R. Whitney, "On a test of whether one of two random
- * variables is stochastically larger than the other", Annals of Mathematical Statistics 18 (1947), pages 50 to 60; with the
- * normal approximation, corrected for ties and for continuity. It asks for no shape of the noise, but that one sample says
- * nothing of the next: hence batches.
+ * Is one sample larger than another? The rank-sum test: H. B. Mann, D. R. Whitney, "On a test of whether one of two
+ * random variables is stochastically larger than the other", Annals of Mathematical Statistics 18 (1947), pages 50 to
+ * 60; with the normal approximation, corrected for ties and for continuity. It asks for no shape of the noise, but that
+ * one sample says nothing of the next: hence batches.
  */
 #ifndef CONSOLE_COMPARE_RANK_SUM_H
 #define CONSOLE_COMPARE_RANK_SUM_H

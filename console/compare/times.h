@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long operations of each kind took in two runs. Of an instance the shortest of its ranks counts, from where the GPU
- * reached it to its end: that rank came last and waited for nobody. One thread.
+ * How long operations of each kind took in two runs. Of an instance the shortest of its ranks counts, from where the
+ * GPU reached it to its end: that rank came last and waited for nobody. One thread.
  */
 #ifndef CONSOLE_COMPARE_TIMES_H
 #define CONSOLE_COMPARE_TIMES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations as NCCL's Inspector plugin writes them, one JSON object a line, for programs that read its files. Names and
- * formulas: plugins/profiler/inspector of NCCL 2.30.7 (README.md, inspector_json.cc, inspectorComputeOpBw()), whose format
- * calls itself v4.0. docs/inspector.md says what the times rest on. One thread.
+ * Operations as NCCL's Inspector plugin writes them, one JSON object a line, for programs that read its files. Names
+ * and formulas: plugins/profiler/inspector of NCCL 2.30.7 (README.md, inspector_json.cc, inspectorComputeOpBw()), whose
+ * format calls itself v4.0. docs/inspector.md says what the times rest on. One thread.
  */
 #ifndef CONSOLE_DUMP_INSPECTOR_LINE_H
 #define CONSOLE_DUMP_INSPECTOR_LINE_H

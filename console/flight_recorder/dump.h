@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The records of one run as PyTorch's Flight Recorder writes its own: one pickle a rank, for `torchfrtrace` and what
- * else reads them (torch/distributed/flight_recorder in PyTorch's repository; version 2.4 of the format), or the same as JSON.
- * docs/flight-recorder.md.
+ * else reads them (torch/distributed/flight_recorder in PyTorch's repository; version 2.4 of the format), or the same
+ * as JSON. docs/flight-recorder.md.
  */
 #ifndef CONSOLE_FLIGHT_RECORDER_DUMP_H
 #define CONSOLE_FLIGHT_RECORDER_DUMP_H
@@ -19,7 +19,8 @@ struct flight_recorder_result {
 	uint64_t entries, unfinished;
 	uint64_t strangers; /* operations of communicators of which not every rank left a box */
 	uint64_t forgotten; /* operations that another rank's box may have forgotten */
-	size_t empty;       /* ranks without an operation in their dump: PyTorch 2.6's analyser ends at one with an error */
+	/* ranks without an operation in their dump: PyTorch 2.6's analyser ends at one with an error */
+	size_t empty;
 	size_t nameless;    /* boxes whose rank is not known: not written */
 	size_t cut;         /* boxes that could not be read to their end; written as far as they go */
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dumps that PyTorch's own Flight Recorder left of a run: one file a rank, named by a prefix and the rank. The prefix is
- * TORCH_FR_DUMP_TEMP_FILE, else TORCH_NCCL_DEBUG_INFO_TEMP_FILE, as the box of the rank has it, else
- * ${XDG_CACHE_HOME:-$HOME/.cache}/torch/comm_lib_trace_rank_ of who asks, or before that /tmp/nccl_trace_rank_ (PyTorch's
- * torch/csrc/distributed/c10d/FlightRecorder). They are looked for and never read: unpickling a file runs what is in it.
+ * The dumps that PyTorch's own Flight Recorder left of a run: one file a rank, named by a prefix and the rank. The
+ * prefix is TORCH_FR_DUMP_TEMP_FILE, else TORCH_NCCL_DEBUG_INFO_TEMP_FILE, as the box of the rank has it, else
+ * ${XDG_CACHE_HOME:-$HOME/.cache}/torch/comm_lib_trace_rank_ of who asks, or before that /tmp/nccl_trace_rank_
+ * (PyTorch's torch/csrc/distributed/c10d/FlightRecorder). They are looked for and never read: unpickling a file runs
+ * what is in it.
  */
 #ifndef CONSOLE_FLIGHT_RECORDER_LEFT_DUMPS_H
 #define CONSOLE_FLIGHT_RECORDER_LEFT_DUMPS_H

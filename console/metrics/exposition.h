@@ -18,7 +18,9 @@ enum exposition_format { EXPOSITION_OPENMETRICS, EXPOSITION_TEXT };
 struct exposition_job {
 	const json_t *hello;    /* its body */
 	const json_t *findings; /* array of those that are open */
-	const json_t *snapshot; /* its body, with the topics "ranks", "gpus" or "hosts" and, if wanted, "communicators"; NULL: the collector did not answer */
+	/* its body, with the topics "ranks", "gpus" or "hosts" and, if wanted, "communicators"; NULL: the collector did
+	 * not answer */
+	const json_t *snapshot;
 	double cpu_seconds;     /* that the collector has taken so far; negative: not known */
 };
 

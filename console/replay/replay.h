@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same analysis
- * as live on one host, of all hosts whose clocks can be compared by what they recorded (console/replay/common_clock.h). Others have
- * an analysis of their own, as each host's collector has: wall clocks are not exact enough to say who was late. One thread.
+ * One run, seen again from its black boxes, and the Xids of the kernel log where they were recorded here: the same
+ * analysis as live on one host, of all hosts whose clocks can be compared by what they recorded
+ * (console/replay/common_clock.h). Others have an analysis of their own, as each host's collector has: wall clocks are
+ * not exact enough to say who was late. One thread.
  */
 #ifndef CONSOLE_REPLAY_REPLAY_H
 #define CONSOLE_REPLAY_REPLAY_H

@@ -21,7 +21,8 @@ struct replay_process {
 struct replay_machine {
 	struct analysis *analysis;
 	size_t first, count; /* of the replay's processes */
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the host whose clock it is: that of the first process */
+	/* CLOCK_REALTIME - CLOCK_MONOTONIC of the host whose clock it is: that of the first process */
+	int64_t realtime_offset_ns;
 	uint64_t first_ns, last_ns; /* when its first box was made, and the newest time in any; on that clock */
 };
 

@@ -41,8 +41,8 @@ void seen_live_add(struct replay *replay);
 
 /* Does a finding of the replay say more than its boxes? */
 bool seen_live_any(const struct replay *replay);
-/* Where the time went, as analysis_tell_account() reported it of a machine of the replay: of ranks about which something
- * was seen live the cause is that finding's, as it is that of the boxes' own findings otherwise. */
+/* Where the time went, as analysis_tell_account() reported it of a machine of the replay: of ranks about which
+ * something was seen live the cause is that finding's, as it is that of the boxes' own findings otherwise. */
 void seen_live_correct(const struct replay *replay, struct analysis_account *account);
 
 #endif

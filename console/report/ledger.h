@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Across jobs: which host or GPU was named in how many of the jobs in which it took part, and how likely that is if each job
- * had named its hosts by lot. One thread.
+ * Across jobs: which host or GPU was named in how many of the jobs in which it took part, and how likely that is if
+ * each job had named its hosts by lot. One thread.
  */
 #ifndef CONSOLE_REPORT_LEDGER_H
 #define CONSOLE_REPORT_LEDGER_H

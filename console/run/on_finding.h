@@ -13,7 +13,8 @@
 struct on_finding_request {
 	const char *command; /* what the shell is given; NULL: none, and nothing is done */
 	const sigset_t *mask; /* signal mask of the command */
-	unsigned timeout_ms;  /* for all of them; a command that runs then is killed, with what it started in its session */
+	/* for all of them; a command that runs then is killed, with what it started in its session */
+	unsigned timeout_ms;
 	int signal_fd;        /* as of post_mortem() */
 };
 

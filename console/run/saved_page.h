@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of a job that ended badly, `report.html` beside its saved black boxes. Made by `rankwatch report`, in a process
- * of its own with a deadline: a page that takes long, or a file system that does not answer, keeps nobody's exit status for
- * more than a second beyond it. SIGTERM ends that process, so that it removes what it has written so far; then SIGKILL.
+ * The page of a job that ended badly, `report.html` beside its saved black boxes. Made by `rankwatch report`, in a
+ * process of its own with a deadline: a page that takes long, or a file system that does not answer, keeps nobody's
+ * exit status for more than a second beyond it. SIGTERM ends that process, so that it removes what it has written so
+ * far; then SIGKILL.
  */
 #ifndef CONSOLE_RUN_SAVED_PAGE_H
 #define CONSOLE_RUN_SAVED_PAGE_H

@@ -18,7 +18,8 @@ struct supervisor {
 	const char *program; /* this rankwatch */
 	const char *job;
 	const char *kernel_log; /* likewise: the file it reads and not /dev/kmsg; NULL: /dev/kmsg */
-	const struct sink_choice *sinks; /* of a collector that we start, but for findings; set by the owner, NULL: none */
+	/* of a collector that we start, but for findings; set by the owner, NULL: none */
+	const struct sink_choice *sinks;
 	const char *nats; /* likewise: where it publishes; NULL: nowhere */
 	const sigset_t *mask; /* for the collector: the one that we were started with */
 	struct collector_client client;

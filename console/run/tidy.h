@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The black boxes at the end of `rankwatch run`: those of a run that ended well go, of all others the newest stay
- * (console/boxes/kept_boxes.h). Done in a process of its own with a deadline: a directory that does not answer does not keep
- * the job's exit status back.
+ * (console/boxes/kept_boxes.h). Done in a process of its own with a deadline: a directory that does not answer does not
+ * keep the job's exit status back.
  */
 #ifndef CONSOLE_RUN_TIDY_H
 #define CONSOLE_RUN_TIDY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `rankwatch top` shows: the latest snapshot, the columns of cells so far and the findings, taken from the collector's
- * messages or made from boxes (docs/protocol.md). Text of somebody else is escaped on its way in. One thread.
+ * What `rankwatch top` shows: the latest snapshot, the columns of cells so far and the findings, taken from the
+ * collector's messages or made from boxes (docs/protocol.md). Text of somebody else is escaped on its way in. One
+ * thread.
  */
 #ifndef CONSOLE_TOP_MODEL_H
 #define CONSOLE_TOP_MODEL_H
@@ -28,7 +29,8 @@ struct model_gpu {
 	int32_t sm_mhz, sm_mhz_max, celsius, watts, watts_cap; /* -1 not known */
 	double memory_used, memory_total;                       /* bytes; -1 */
 	int64_t xid;                                            /* 0 none */
-	char throttle[MODEL_NAME];                              /* what holds its clocks back; "" nothing that should not */
+	/* what holds its clocks back; "" nothing that should not */
+	char throttle[MODEL_NAME];
 };
 
 struct model_rank {
@@ -46,7 +48,8 @@ struct model_rank {
 		int64_t buffers, left_out; /* with a result; operations left out for the sake of cost; -1 not known */
 		double host_ms, gpu_ms;    /* what it took of the job's threads and of the GPU */
 	} scanning;
-	uint32_t compared; /* of all nodes: with so many ranks, itself among them; 0: with all, or lost_ms is not known */
+	/* of all nodes: with so many ranks, itself among them; 0: with all, or lost_ms is not known */
+	uint32_t compared;
 	struct model_gpu gpu;
 };
 
@@ -94,7 +97,8 @@ struct model_host {
 struct model_finding {
 	char id[32];
 	json_t *json;
-	double first_ms, closed_ms; /* Unix; first: also of the step since which it says that it is so; closed 0: it is open */
+	/* Unix; first: also of the step since which it says that it is so; closed 0: it is open */
+	double first_ms, closed_ms;
 	uint64_t since_step;        /* 0 not known */
 	int severity;               /* 0 notice, 1 warning, 2 critical */
 };
@@ -102,7 +106,8 @@ struct model_finding {
 struct model {
 	bool dead;             /* made from boxes: there is no more to come */
 	bool greeted;          /* a collector has spoken */
-	bool all_nodes;        /* one that hears all nodes: wait_ms is all time inside of operations, and steps are not known */
+	/* one that hears all nodes: wait_ms is all time inside of operations, and steps are not known */
+	bool all_nodes;
 	bool over;             /* its last launcher has left: the job has ended */
 	double gone_ms;        /* Unix: since when there is no collector; 0 there is one */
 	double at_ms;          /* Unix: of the snapshot; 0 none has come */

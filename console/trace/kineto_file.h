@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace that PyTorch's profiler (Kineto) wrote, read piece by piece: Chrome's JSON as an object, plain or gzip. What is in
- * memory is one event, however large the file. Keys: libkineto/src/output_json.cpp of pytorch/kineto, August 2026. One thread.
+ * A trace that PyTorch's profiler (Kineto) wrote, read piece by piece: Chrome's JSON as an object, plain or gzip. What
+ * is in memory is one event, however large the file. Keys: libkineto/src/output_json.cpp of pytorch/kineto, August
+ * 2026. One thread.
  */
 #ifndef CONSOLE_TRACE_KINETO_FILE_H
 #define CONSOLE_TRACE_KINETO_FILE_H
@@ -15,7 +16,8 @@ enum { KINETO_EVENT_MOST = 8 << 20, KINETO_WHY = 256 };
 
 /* Stands in front of the events, or behind them: whole when kineto_read() has returned. */
 struct kineto_head {
-	int64_t base_ns; /* since 1970, UTC: times of events are µs from there; 0: from 1970 itself, as older ones are */
+	/* since 1970, UTC: times of events are µs from there; 0: from 1970 itself, as older ones are */
+	int64_t base_ns;
 	int32_t rank;    /* -1 not reported */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces of PyTorch's profiler beside the operations of the same processes, on one clock: Kineto's times are CLOCK_REALTIME,
- * which every black box ties to its own. One thread.
+ * Traces of PyTorch's profiler beside the operations of the same processes, on one clock: Kineto's times are
+ * CLOCK_REALTIME, which every black box ties to its own. One thread.
  */
 #ifndef CONSOLE_TRACE_KINETO_MERGE_H
 #define CONSOLE_TRACE_KINETO_MERGE_H

@@ -250,7 +250,8 @@ static void write_operation(struct rank_trace *rank, const struct slice *slice, 
 	}
 	if (slice->kind == SLICE_GPU)
 		trace_add_number(&arguments, TRACE_STREAM, rank->streams[slice->track]);
-	/* Reported once of each operation, on the slice that ties it to the other ranks: the GPU's where there is one. */
+	/* Reported once of each operation, on the slice that ties it to the other ranks: the GPU's where there is
+	 * one. */
 	if (slice->kind == SLICE_GPU || !rank_slices_on_gpu(&rank->shown, operation)) {
 		operation_arguments_add(&arguments, operation, communicator, &texts, state);
 		event->flow = operation_flow(operation, communicator);

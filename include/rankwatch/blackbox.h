@@ -4,7 +4,8 @@
  * docs/black-box.md says how it is read. All integers are little endian. Times are CLOCK_MONOTONIC nanoseconds
  * unless the field's name says otherwise; 0 means "not yet". This header only defines the layout; it has no code.
  *
- * What relies on an order, for processors that keep the order of neither stores nor loads (Arm). The writer | the reader:
+ * What relies on an order, for processors that keep the order of neither stores nor loads (Arm). The writer | the
+ * reader:
  *
  * - slot of an operation, of a host sample: ticket 0, release fence, bytes, ticket (release) | ticket, acquire fence,
  *   copy, acquire fence, the same ticket
@@ -56,8 +57,8 @@ enum {
 	RW_BOX_WAITS = 512,
 };
 
-/* Where RANKWATCH_BUDGET is not given: so many operations of each function of a communicator (of each pair of sender and
- * receiver) are scanned as if the budget turned nothing down, until that has taken so long beyond it. */
+/* Where RANKWATCH_BUDGET is not given: so many operations of each function of a communicator (of each pair of sender
+ * and receiver) are scanned as if the budget turned nothing down, until that has taken so long beyond it. */
 enum { RW_SCAN_FIRST = 1024, RW_SCAN_FIRST_MS = 2000 };
 
 /* header.optional_features */
@@ -74,13 +75,15 @@ struct rw_scan {
 	uint64_t lane_sum;
 };
 
-/* What a digest gains per byte of its buffer. Code that combines the digests of parts takes it out and puts it in again. */
+/* What a digest gains per byte of its buffer. Code that combines the digests of parts takes it out and puts it in
+ * again. */
 #define RW_DIGEST_LENGTH_FACTOR UINT64_C(0x510e527fade682d1)
 
 /* One operation, 256 bytes. Its writers are A, the thread in the API call; L, the launching thread; and D, the plugin's
  * drain thread. Each field from `comm` on is written once, by one writer, and is valid when its `known` bit is set. */
 struct rw_operation {
-	RW_ATOMIC(uint64_t) ticket; /* 0: being claimed; else claim number + 1. Written by A, as the last store of the claim */
+	/* 0: being claimed; else claim number + 1. Written by A, as the last store of the claim */
+	RW_ATOMIC(uint64_t) ticket;
 	RW_ATOMIC(uint32_t) known;  /* enum rw_known, fetch_or release */
 	RW_ATOMIC(uint32_t) owner;  /* enum rw_owner, and the low bits of the ticket */
 	RW_ATOMIC(uint32_t) flags;  /* enum rw_flag, fetch_or */
@@ -120,8 +123,8 @@ struct rw_operation {
  * One communicator, 256 bytes. created_ns is stored last (release): 0 = entry not used (yet).
  *
  * When all entries are taken, a new communicator gets the entry of the communicator that ended first, with a later
- * created_ns. Operations from before that time (api_ns < created_ns) belong to the earlier owner of the entry, which the box
- * no longer describes.
+ * created_ns. Operations from before that time (api_ns < created_ns) belong to the earlier owner of the entry, which
+ * the box no longer describes.
  */
 struct rw_communicator {
 	uint64_t id; /* NCCL's commHash / commId, equal on all ranks */
@@ -138,9 +141,11 @@ struct rw_communicator {
 	uint64_t reserved[12];         /* 0; boxes of earlier versions have something else here */
 	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (a suspend or resume counts as one) to which all of its ranks have come, as far as this process
 					* knows; 0: not counted, as in earlier boxes */
-	RW_ATOMIC(uint64_t) one_sided; /* calls of ncclPutSignal, ncclSignal and ncclWaitSignal, which only the interposer sees */
+	/* calls of ncclPutSignal, ncclSignal and ncclWaitSignal, which only the interposer sees */
+	RW_ATOMIC(uint64_t) one_sided;
 	uint64_t reserved2;
-	RW_ATOMIC(uint64_t) replays_timed; /* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
+	/* of `captured`: calls of which every replay has a slot with times; 0 in earlier boxes */
+	RW_ATOMIC(uint64_t) replays_timed;
 };
 
 /* Written by the GPU in stream order. A plan with progress number n is running when gpu_started >= n > gpu_done. */
@@ -150,7 +155,8 @@ struct rw_gpu_progress {
 	uint64_t reserved[1];
 	/* Waits in ncclWaitSignal, which only the interposer sees: the GPU has passed `signalled` of `signal_waits`. */
 	RW_ATOMIC(uint64_t) signalled;
-	RW_ATOMIC(uint64_t) signal_waits;    /* by the calling thread, like signal_since_ns; continues across owners of the entry */
+	/* by the calling thread, like signal_since_ns; continues across owners of the entry */
+	RW_ATOMIC(uint64_t) signal_waits;
 	RW_ATOMIC(uint64_t) signal_since_ns; /* since when some wait has been in a stream; 0: not known */
 	uint64_t reserved2[2];
 };
@@ -169,7 +175,8 @@ struct rw_host_sample {
 	uint8_t kind;		 /* enum rw_sample_kind */
 	char state;		 /* R S D T t Z …; FILE: piece number, from 0 */
 	int16_t system_call;	 /* its number; -1 none (blocked outside a system call); -2 running, or not known */
-	int32_t fd;		 /* first argument where that is a descriptor; for poll(2) its first descriptor; else -1 */
+	/* first argument where that is a descriptor; for poll(2) its first descriptor; else -1 */
+	int32_t fd;
 	uint32_t detail;	 /* STATE: CPU time in ms so far; FILE: device */
 	uint64_t run_delay_ns;	 /* STATE: time on the run queue so far (schedstat) */
 	char text[24];		 /* STATE: kernel wait channel; else as its kind says; not terminated when full */
@@ -201,7 +208,8 @@ struct rw_wait {
 	RW_ATOMIC(uint64_t) first_ns, last_ns;
 	RW_ATOMIC(uint64_t) bytes; /* sent, or arrived */
 	RW_ATOMIC(uint64_t) gpu_ns;
-	RW_ATOMIC(uint64_t) peer_ns; /* sends only; before profiler ABI v4 it is in network_ns where NCCL does not report it */
+	/* sends only; before profiler ABI v4 it is in network_ns where NCCL does not report it */
+	RW_ATOMIC(uint64_t) peer_ns;
 	RW_ATOMIC(uint64_t) network_ns;
 	RW_ATOMIC(uint32_t) steps; /* finished */
 	RW_ATOMIC(uint32_t) flush_us; /* receives: the flush after GPUDirect */
@@ -229,18 +237,24 @@ struct rw_anchor {
 };
 
 enum rw_init_call {
-	RW_INIT_CALL_MAKE = 0,	  /* makes a communicator of ids, or of another one (split, shrink), as in earlier boxes */
-	RW_INIT_CALL_GROW = 1,	  /* ncclCommGrow on a rank of the communicator that grows; nranks is the number afterwards */
-	RW_INIT_CALL_JOIN = 2,	  /* ncclCommGrow on a new rank, which knows nothing of the others by which they could be told */
+	/* makes a communicator of ids, or of another one (split, shrink), as in earlier boxes */
+	RW_INIT_CALL_MAKE = 0,
+	/* ncclCommGrow on a rank of the communicator that grows; nranks is the number afterwards */
+	RW_INIT_CALL_GROW = 1,
+	/* ncclCommGrow on a new rank, which knows nothing of the others by which they could be told */
+	RW_INIT_CALL_JOIN = 2,
 	RW_INIT_CALL_DESTROY = 3, /* ncclCommDestroy: what awaits whom is NCCL's affair */
 	RW_INIT_CALL_SUSPEND = 4, /* ncclCommSuspend … */
-	RW_INIT_CALL_RESUME = 5,  /* … and ncclCommResume: all ranks meet there, and it counts as a split of the communicator */
+	/* … and ncclCommResume: all ranks meet there, and it counts as a split of the communicator */
+	RW_INIT_CALL_RESUME = 5,
 };
 
-/* The call that makes a communicator, suspends or ends it, in which this process may wait for other ranks. The struct is complete when
- * since_ns is not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all ranks of the communicator that it splits. */
+/* The call that makes a communicator, suspends or ends it, in which this process may wait for other ranks. The struct
+ * is complete when since_ns is not 0. Only the interposer sees that call begin. A split (ncclCommSplit) waits for all
+ * ranks of the communicator that it splits. */
 struct rw_init {
-	uint64_t parent;	      /* of a split, suspend or resume: that rw_communicator.id; 0: of none, as in earlier boxes */
+	/* of a split, suspend or resume: that rw_communicator.id; 0: of none, as in earlier boxes */
+	uint64_t parent;
 	RW_ATOMIC(uint64_t) since_ns; /* written last, cleared first; 0 = the process is in no such call */
 	uint64_t id;		      /* equal on all ranks that are awaited; not NCCL's own number */
 	int32_t nranks;		      /* how many ranks are awaited, this one included … */
@@ -340,16 +354,18 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) scan_host_ns; /* time that launches took on the job's threads, sampled and scaled */
 	RW_ATOMIC(uint64_t) scan_gpu_ns;
 	RW_ATOMIC(uint64_t) scan_sampled_out; /* operations */
-	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT]; /* counts buffers, or operations that have no buffer */
+	/* counts buffers, or operations that have no buffer */
+	RW_ATOMIC(uint64_t) scan_unscannable[RW_UNSCANNABLE_COUNT];
 	RW_ATOMIC(uint64_t) progress_sampled_out; /* operations */
 
-	/* Counters. head has a cache line of its own, because each claim of each thread changes it; its neighbour hardly ever
-	 * changes. */
+	/* Counters. head has a cache line of its own, because each claim of each thread changes it; its neighbour
+	 * hardly ever changes. */
 	RW_ATOMIC(uint64_t) head; /* claims so far */
-	/* Of the events that the plugin asked NCCL for, those that NCCL's event mask was seen to lack; NCCL's bits. 0 in
-	 * earlier boxes. */
+	/* Of the events that the plugin asked NCCL for, those that NCCL's event mask was seen to lack; NCCL's bits. 0
+	 * in earlier boxes. */
 	RW_ATOMIC(uint64_t) mask_missing;
-	RW_ATOMIC(uint64_t) mask_ns; /* when it was first seen to lack one, within a second; written before mask_missing */
+	/* when it was first seen to lack one, within a second; written before mask_missing */
+	RW_ATOMIC(uint64_t) mask_ns;
 	uint64_t reserved2[5];
 	RW_ATOMIC(uint64_t) dropped; /* claims that found no free slot */
 	RW_ATOMIC(uint64_t) untracked[RW_UNTRACKED_COUNT];

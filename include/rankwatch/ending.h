@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the process of a black box ended, as noted by a collector that saw it end. The struct is the last one in the control page.
- * See docs/black-box.md, "Ending". This header only defines the layout; it has no code.
+ * How the process of a black box ended, as noted by a collector that saw it end. The struct is the last one in the
+ * control page. See docs/black-box.md, "Ending". This header only defines the layout; it has no code.
  */
 #ifndef RANKWATCH_ENDING_H
 #define RANKWATCH_ENDING_H

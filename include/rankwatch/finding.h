@@ -72,9 +72,11 @@ struct rw_where {
 struct rw_chain_link {
 	int32_t tid;
 	const char *thread;
-	const char *waits_for; /* "thread tb-writer", "lock", "process 4711 \"pt_data_worker\"", "its child 4711 \"…\"", … */
+	/* "thread tb-writer", "lock", "process 4711 \"pt_data_worker\"", "its child 4711 \"…\"", … */
+	const char *waits_for;
 	int32_t waits_for_tid; /* tid of that thread, or pid of that process; -1: several, or not known */
-	const char *does;      /* of a process waited for: what it does, "computes", "is in read(2) on /data"; NULL: not known */
+	/* of a process waited for: what it does, "computes", "is in read(2) on /data"; NULL: not known */
+	const char *does;
 };
 
 struct rw_python_place {
@@ -157,10 +159,12 @@ struct rw_finding {
 		bool over;		 /* it is late no longer, whether this is closed already or not … */
 		int64_t until_step;	 /* … since this was its last late step; -1 */
 		double one_in;		 /* on average one in this many steps is late; 0: every step */
-		/* Share of time by which it works longer than most ranks that do the same; lost_share is what that costs; 0: not known. */
+		/* Share of time by which it works longer than most ranks that do the same; lost_share is what that
+		 * costs; 0: not known. */
 		double longer_share;
 		bool spread_out;	 /* it is a little late before each operation */
-		/* lost_ms_per_step and lost_share are lower bounds: some of the time in which it may have been late was not seen. */
+		/* lost_ms_per_step and lost_share are lower bounds: some of the time in which it may have been late was
+		 * not seen. */
 		bool at_least;
 		const int32_t *waiting;
 		size_t waiting_count;
@@ -175,7 +179,8 @@ struct rw_finding {
 		const char *path;
 		const char *file_system;
 		const char *device;
-		int32_t rank; /* scope host: the world rank whose cause it is; -1: of no single rank, or the finding's only rank */
+		/* scope host: the world rank whose cause it is; -1: of no single rank, or the finding's only rank */
+		int32_t rank;
 		int32_t tid; /* the first thread of the chain: the one that should have enqueued the operation; -1 */
 		const char *thread;
 		int32_t at_tid; /* the last thread of the chain, to which class_ applies; -1 */
@@ -184,8 +189,8 @@ struct rw_finding {
 		size_t chain_count;
 		const char *const *stack;
 		size_t stack_count;
-		/* Where the thread waits for a lock that threads of the process pass on in short turns: those threads. All 0: it waits
-		 * for no such lock. */
+		/* Where the thread waits for a lock that threads of the process pass on in short turns: those threads.
+		 * All 0: it waits for no such lock. */
 		struct {
 			uint32_t holders; /* how many threads; 64: at least so many */
 			double cpu;       /* share of one CPU that they use together; -1 not known */
@@ -194,11 +199,14 @@ struct rw_finding {
 		/* Samples of the Python stack of the first thread while it was late; all 0 where there were none. */
 		struct {
 			uint32_t looks;
-			uint32_t seen;                /* samples in which it was in `place`; 0: no function had most of the samples */
+			/* samples in which it was in `place`; 0: no function had most of the samples */
+			uint32_t seen;
 			struct rw_python_place place; /* a function of the program, else of a library */
-			struct rw_python_place inner; /* the function that `place` had called, directly or not; function NULL: none */
+			/* the function that `place` had called, directly or not; function NULL: none */
+			struct rw_python_place inner;
 			uint32_t waits;               /* samples in which it waited for the interpreter's lock */
-			uint32_t held;                /* of `waits`: holder_tid held it, or several threads in `holder` did; 0: not known */
+			/* of `waits`: holder_tid held it, or several threads in `holder` did; 0: not known */
+			uint32_t held;
 			int32_t holder_tid;           /* -1: several threads by turns */
 			struct rw_python_place holder;
 			uint32_t collecting;          /* samples in which the garbage collector ran */
@@ -210,8 +218,8 @@ struct rw_finding {
 		const char *from;
 		double left_ms; /* -1 */
 		double longest_wait_ms;
-		/* Where the longest wait grows from step to step: if that continues, the wait reaches timeout_ms in step reached_step,
-		 * reached_in_ms from now. All 0: no such forecast. */
+		/* Where the longest wait grows from step to step: if that continues, the wait reaches timeout_ms in
+		 * step reached_step, reached_in_ms from now. All 0: no such forecast. */
 		double wait_grows_ms; /* ms per step */
 		int64_t reached_step;
 		double reached_in_ms;
@@ -225,10 +233,11 @@ struct rw_finding {
 		int64_t saturated;    /* -1: not a type that saturates */
 		enum rw_values_origin origin;
 		uint64_t digest; /* 0 not known */
-		int64_t not_scanned; /* number of earlier operations that could have brought the values and were not scanned */
+		/* number of earlier operations that could have brought the values and were not scanned */
+		int64_t not_scanned;
 		enum rw_values_seen seen;
-		/* Whether all ranks of the communicator and all that came before were seen. If not, another host's collector may have seen
-		 * more. Only with `seen`. */
+		/* Whether all ranks of the communicator and all that came before were seen. If not, another host's
+		 * collector may have seen more. Only with `seen`. */
 		bool whole;
 	} values;
 	const int32_t *victims;
@@ -237,8 +246,8 @@ struct rw_finding {
 	size_t evidence_count;
 	const char *const *missing; /* what was not seen */
 	size_t missing_count;
-	/* The incident that the finding belongs to, as a chain from its beginning. Findings of one incident have the same id and chain. A
-	 * finding that is the only one of its incident has its own. */
+	/* The incident that the finding belongs to, as a chain from its beginning. Findings of one incident have the
+	 * same id and chain. A finding that is the only one of its incident has its own. */
 	struct {
 		const char *id; /* id of the incident's finding that was reported first */
 		const struct rw_incident_link *links;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the memory in use on a process's GPU changed over time. A collector notes it in the process's black box, after the leases in the
- * control page. See docs/black-box.md, "GPU memory". This header only defines the layout; it has no code.
+ * How the memory in use on a process's GPU changed over time. A collector notes it in the process's black box, after
+ * the leases in the control page. See docs/black-box.md, "GPU memory". This header only defines the layout; it has no
+ * code.
  */
 #ifndef RANKWATCH_GPU_MEMORY_H
 #define RANKWATCH_GPU_MEMORY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol between a collector and rankwatchd, the helper (docs/helper.md), over a Unix socket of type SOCK_SEQPACKET.
- * Each message is a packet. Both ends run on the same machine, so numbers are in its byte order. The collector sends one
- * request at a time; the helper answers each, and sends records in between.
+ * The protocol between a collector and rankwatchd, the helper (docs/helper.md), over a Unix socket of type
+ * SOCK_SEQPACKET. Each message is a packet. Both ends run on the same machine, so numbers are in its byte order. The
+ * collector sends one request at a time; the helper answers each, and sends records in between.
  */
 #ifndef RANKWATCH_HELPER_H
 #define RANKWATCH_HELPER_H
@@ -27,7 +27,8 @@ enum rw_helper_kind {
 	RW_HELPER_HELLO = 1,   /* the first request: which version the collector speaks */
 	RW_HELPER_WATCH = 2,   /* with a pidfd (SCM_RIGHTS) */
 	RW_HELPER_UNWATCH = 3, /* pid as in the answer to RW_HELPER_WATCH */
-	RW_HELPER_LOOK = 4,    /* the helper sends a RW_KERNEL_NOW record for each thread of this pid before the answer */
+	/* the helper sends a RW_KERNEL_NOW record for each thread of this pid before the answer */
+	RW_HELPER_LOOK = 4,
 	/* Helper to collector. */
 	RW_HELPER_ANSWER = 16,
 	RW_HELPER_RECORDS = 17,
@@ -58,9 +59,9 @@ struct rw_helper_answer {
 	char why[RW_HELPER_WHY]; /* … and a sentence about the error, 0-terminated */
 };
 
-/* This is followed `count` times by a struct rw_kernel_wait and as many names of RW_HELPER_FRAME bytes as its stack_id says.
- * The waker is named only where it belongs to the collector's own user or to the kernel. Else it is "other user", without
- * its tid, tgid and uid. */
+/* This is followed `count` times by a struct rw_kernel_wait and as many names of RW_HELPER_FRAME bytes as its stack_id
+ * says. The waker is named only where it belongs to the collector's own user or to the kernel. Else it is "other user",
+ * without its tid, tgid and uid. */
 struct rw_helper_records {
 	__u32 kind; /* RW_HELPER_RECORDS */
 	__u32 count;

@@ -10,20 +10,21 @@
 #include <linux/types.h>
 
 enum {
-	/* One system call that took at least the threshold from enter to exit, or one off-CPU period of that length outside a
-	 * system call. blocked_ns and run_queue_ns are sums over the system call; the stack is that of its longest wait. */
+	/* One system call that took at least the threshold from enter to exit, or one off-CPU period of that length
+	 * outside a system call. blocked_ns and run_queue_ns are sums over the system call; the stack is that of its
+	 * longest wait. */
 	RW_KERNEL_WAIT = 1,
-	/* Since start_ns the thread has been runnable without a CPU for at least the threshold in sum. Such time comes in
-	 * slices of a scheduler tick, each too short for a record of its own. It is not part of a RW_KERNEL_WAIT. */
+	/* Since start_ns the thread has been runnable without a CPU for at least the threshold in sum. Such time comes
+	 * in slices of a scheduler tick, each too short for a record of its own. It is not part of a RW_KERNEL_WAIT. */
 	RW_KERNEL_RUN_QUEUE = 2,
 	/* From the task iterator: where the thread is now (end_ns), and since when (start_ns; 0 = not known). */
 	RW_KERNEL_NOW = 3,
 	/* The thread group's last thread has ended; exit_code as in wait(2). */
 	RW_KERNEL_EXIT = 4,
-	/* `count` waits between start_ns and end_ns in one system call on one file, or outside any system call, each shorter
-	 * than the threshold. blocked_ns is their sum, longest_ns the longest. The waker is the thread that ended more than
-	 * half of that time, if there is one, else any of the wakers. There is no stack. The time that they spent on a run
-	 * queue is in RW_KERNEL_RUN_QUEUE. */
+	/* `count` waits between start_ns and end_ns in one system call on one file, or outside any system call, each
+	 * shorter than the threshold. blocked_ns is their sum, longest_ns the longest. The waker is the thread that
+	 * ended more than half of that time, if there is one, else any of the wakers. There is no stack. The time that
+	 * they spent on a run queue is in RW_KERNEL_RUN_QUEUE. */
 	RW_KERNEL_SHORT_WAITS = 5,
 };
 
@@ -45,7 +46,8 @@ struct rw_kernel_wait {
 	__u64 run_queue_ns; /* part of the period in which the thread was runnable and waited for a CPU */
 	__u64 longest_ns;   /* longest single off-CPU period, to which stack_id belongs */
 	__u64 cpu_ns;	    /* RW_KERNEL_NOW: CPU time of the thread so far (progress between two samples) */
-	__u32 state;	   /* task state when it left the CPU, masked with 0xff: 0 running (preempted), 1 S, 2 D, 4 T, 8 t */
+	/* task state when it left the CPU, masked with 0xff: 0 running (preempted), 1 S, 2 D, 4 T, 8 t */
+	__u32 state;
 	__u32 io_wait;
 	__s32 stack_id; /* for probes_stack(), valid during the callback; < 0 none */
 	__s32 exit_code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of functions and data types in all output for people. They are initialisers of const char *const [..._COUNT];
- * values without a name are NULL. */
+/* The names of functions and data types in all output for people. They are initialisers of const char *const
+ * [..._COUNT]; values without a name are NULL. */
 #ifndef RANKWATCH_OPERATION_NAMES_H
 #define RANKWATCH_OPERATION_NAMES_H
 

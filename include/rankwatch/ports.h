@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host's network ports showed around the beginning of findings, and most recently. A collector notes it in a process's black
- * box, after the GPU's memory in the control page. See docs/black-box.md, "Network ports". This header only defines the layout.
+ * What the host's network ports showed around the beginning of findings, and most recently. A collector notes it in a
+ * process's black box, after the GPU's memory in the control page. See docs/black-box.md, "Network ports". This header
+ * only defines the layout.
  */
 #ifndef RANKWATCH_PORTS_H
 #define RANKWATCH_PORTS_H
@@ -31,9 +32,11 @@ struct rw_port_showing {
 	uint64_t since_ns;    /* the time around which its counters were compared */
 	uint64_t from_ns, to_ns;                 /* readings between which the flagged event happened; to_ns 0: none */
 	uint64_t rises[RW_PORT_RISES];           /* by this much … */
-	uint32_t counters[RW_PORT_RISES];        /* … this counter rose, enum analysis_port_counter; a rise of 0 ends them */
+	/* … this counter rose, enum analysis_port_counter; a rise of 0 ends them */
+	uint32_t counters[RW_PORT_RISES];
 	uint32_t before_mbit, last_mbit;
-	uint32_t others, others_mbit;            /* this many other ports of its model, all at this higher rate; 0: none */
+	/* this many other ports of its model, all at this higher rate; 0: none */
+	uint32_t others, others_mbit;
 	uint32_t weight;                         /* the showing with the largest weight is reported first */
 };
 

@@ -3,16 +3,16 @@
  * What a training program may call to say which step it is in. It is optional: without it rankwatch finds steps by what
  * repeats in the program's NCCL calls. For C and C++; docs/steps.md shows the same for Python (ctypes).
  *
- * The plugin's library, libnccl-profiler-rankwatch.so, has this function. A program that must also run without rankwatch
- * does not link the library. `rankwatch run` preloads it, and then the function is found like any other:
+ * The plugin's library, libnccl-profiler-rankwatch.so, has this function. A program that must also run without
+ * rankwatch does not link the library. `rankwatch run` preloads it, and then the function is found like any other:
  *
  *	void (*step_begins)(uint64_t) = (void (*)(uint64_t))dlsym(RTLD_DEFAULT, "rankwatch_step");
  *	if (step_begins)
  *		step_begins(number);
  *
- * Where only NCCL loads the plugin (--no-preload, or NCCL_PROFILER_PLUGIN by itself), the function is in no global scope:
- * dlopen("libnccl-profiler-rankwatch.so", RTLD_LAZY | RTLD_NOLOAD) returns the library that NCCL has loaded, once the
- * program has made its first communicator; dlsym() then takes that handle.
+ * Where only NCCL loads the plugin (--no-preload, or NCCL_PROFILER_PLUGIN by itself), the function is in no global
+ * scope: dlopen("libnccl-profiler-rankwatch.so", RTLD_LAZY | RTLD_NOLOAD) returns the library that NCCL has loaded,
+ * once the program has made its first communicator; dlsym() then takes that handle.
  */
 #ifndef RANKWATCH_RANKWATCH_H
 #define RANKWATCH_RANKWATCH_H
@@ -27,10 +27,10 @@ extern "C" {
 #define RANKWATCH_STEP_MAX ((UINT64_C(1) << 53) - 1)
 
 /*
- * The training step with this number begins: all NCCL calls that this process makes from now on, on any thread, are of this
- * step, until the next call with another number. Call it at the beginning of each step, before the step's first NCCL call,
- * on every rank, with the number that the program itself prints (it has no unit). Numbers may begin anywhere, and leave some
- * out; they may go back, as after a checkpoint is loaded or when each epoch counts from 0.
+ * The training step with this number begins: all NCCL calls that this process makes from now on, on any thread, are of
+ * this step, until the next call with another number. Call it at the beginning of each step, before the step's first
+ * NCCL call, on every rank, with the number that the program itself prints (it has no unit). Numbers may begin
+ * anywhere, and leave some out; they may go back, as after a checkpoint is loaded or when each epoch counts from 0.
  *
  * The call with the number of the last call does nothing, so several calls in a step do no harm. A number above
  * RANKWATCH_STEP_MAX is ignored. A number that never changes is no step: rankwatch goes on finding steps by itself.

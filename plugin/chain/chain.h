@@ -4,9 +4,10 @@
  * its own contexts and handles, events that it asked for and the parents of these. NCCL gets the union of both
  * masks; the other's mask is picked up again at each group. What it does there is its own matter.
  *
- * Pointers that NCCL keeps for both are numbers of a table of pairs (plugin/chain/pair.h). Where only one of the two has
- * something to keep, NCCL keeps that. A handle whose pair was overwritten (by 65,536 newer ones) is stopped for neither; that of a captured
- * call, which replays hand in until the program ends, is kept, for the first 16,384 of them.
+ * Pointers that NCCL keeps for both are numbers of a table of pairs (plugin/chain/pair.h). Where only one of the two
+ * has something to keep, NCCL keeps that. A handle whose pair was overwritten (by 65,536 newer ones) is stopped for
+ * neither; that of a captured call, which replays hand in until the program ends, is kept, for the first 16,384 of
+ * them.
  *
  * All but chain_init and chain_finalize is wait-free, but for what the other does.
  */

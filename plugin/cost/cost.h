@@ -12,7 +12,8 @@
 enum {
 	/* Primes: callbacks come in cycles of a dozen or so, and each of a cycle must have its turn. */
 	COST_SAMPLE = 61,
-	COST_SAMPLE_WITHOUT_DRIVER = 251, /* then a callback waits for nobody, and the budget has nothing to turn down */
+	/* then a callback waits for nobody, and the budget has nothing to turn down */
+	COST_SAMPLE_WITHOUT_DRIVER = 251,
 	COST_CHARGE_NS = 61 * 50000, /* by one that is timed, beyond what it took itself */
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How much of the black box replays of graphs may take, so that they do not push out what the job does itself: one slot
- * for three of others' (a quarter), but at least 50 a second, with a quarter of the ring in advance. A job of 200 operations
- * a second has its ten minutes of history all the same. Above that it answers with `every`: one replay in so many is
- * scanned, so that all ranks leave out the same ones; what comes beyond it in between is turned away. No clock, one caller.
+ * for three of others' (a quarter), but at least 50 a second, with a quarter of the ring in advance. A job of 200
+ * operations a second has its ten minutes of history all the same. Above that it answers with `every`: one replay in so
+ * many is scanned, so that all ranks leave out the same ones; what comes beyond it in between is turned away. No clock,
+ * one caller.
  */
 #ifndef PLUGIN_COST_SCAN_SHARE_H
 #define PLUGIN_COST_SCAN_SHARE_H

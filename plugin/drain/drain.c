@@ -77,8 +77,9 @@ static bool has_ended(const struct drain *drain, const struct watched *watched)
 }
 
 /*
- * The read protocol of the box: a slot without pending bits may be claimed again while it is copied, which reading the ticket
- * a second time finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are dropped.
+ * The read protocol of the box: a slot without pending bits may be claimed again while it is copied, which reading the
+ * ticket a second time finds out. False: not this ticket (any more). ThreadSanitizer cannot know that torn copies are
+ * dropped.
  */
 __attribute__((no_sanitize("thread"))) static bool copy(const struct box_writer *box, uint64_t ticket,
 							struct glimpse *glimpse)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread on which NCCL works for a group of calls whose communicators do not block. NCCL makes it inside the end of the
- * outermost group, and it lives exactly as long as the group is unfinished (groupLaunchNonBlocking() in NCCL's group.cc). So
- * while it lives, ncclCommGetAsyncError() answers ncclInProgress, also where no interposer sees that answer. Of the
- * drain's thread.
+ * The thread on which NCCL works for a group of calls whose communicators do not block. NCCL makes it inside the end of
+ * the outermost group, and it lives exactly as long as the group is unfinished (groupLaunchNonBlocking() in NCCL's
+ * group.cc). So while it lives, ncclCommGetAsyncError() answers ncclInProgress, also where no interposer sees that
+ * answer. Of the drain's thread.
  *
- * It has no name of its own, and spins while it connects. It is known by two things: it was made between the call and the
- * call's return, and it began where the thread began that made the communicator (plugin/guest/thread_start.h), which for
- * one that does not block is a thread of this kind. Where threads that are older than the communicator began there too, or
- * where several such threads end one by one, it is not known which one is meant, and nothing is said.
+ * It has no name of its own, and spins while it connects. It is known by two things: it was made between the call and
+ * the call's return, and it began where the thread began that made the communicator (plugin/guest/thread_start.h),
+ * which for one that does not block is a thread of this kind. Where threads that are older than the communicator began
+ * there too, or where several such threads end one by one, it is not known which one is meant, and nothing is said.
  */
 #ifndef PLUGIN_DRAIN_GROUP_THREAD_H
 #define PLUGIN_DRAIN_GROUP_THREAD_H

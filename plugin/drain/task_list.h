@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of this process as /proc/self/task lists them, a few at a time. The directory is not kept open in between: a
- * job may close what it does not know, and then the number is somebody else's. Not opendir(3): its first malloc on a
- * thread makes glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left.
+ * The threads of this process as /proc/self/task lists them, a few at a time. The directory is not kept open in
+ * between: a job may close what it does not know, and then the number is somebody else's. Not opendir(3): its first
+ * malloc on a thread makes glibc reserve 64 MiB of address space, which may be all that a job under RLIMIT_AS has left.
  */
 #ifndef PLUGIN_DRAIN_TASK_LIST_H
 #define PLUGIN_DRAIN_TASK_LIST_H

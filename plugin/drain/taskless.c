@@ -2,7 +2,8 @@
 #include "plugin/drain/taskless.h"
 
 enum {
-	TASK_WITHIN_NS = 1000000000, /* of the group's return, where NCCL is through with the call; else it may take minutes */
+	/* of the group's return, where NCCL is through with the call; else it may take minutes */
+	TASK_WITHIN_NS = 1000000000,
 };
 
 /* Tickets are in the order of the calls of a communicator, whichever threads make them: a program must order these

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls that NCCL has announced and for which it has sent no task yet: will one come, and where is the call meanwhile?
- * docs/black-box.md, "Before the task", says what a reader makes of it. An operation is given up (untracked) when a later
- * call of its communicator was launched, or a second after RETURN if there is a later call on the communicator, or NCCL
- * is known to have finished. Of the drain's thread.
+ * docs/black-box.md, "Before the task", says what a reader makes of it. An operation is given up (untracked) when a
+ * later call of its communicator was launched, or a second after RETURN if there is a later call on the communicator,
+ * or NCCL is known to have finished. Of the drain's thread.
  */
 #ifndef PLUGIN_DRAIN_TASKLESS_H
 #define PLUGIN_DRAIN_TASKLESS_H

@@ -9,8 +9,8 @@
 
 enum { STACK_SIZE = 256 * 1024 };
 
-/* glibc puts the static TLS of program and libraries on each thread's stack, and offers no other way to ask for its size; what
- * this answers is that and a little more. */
+/* glibc puts the static TLS of program and libraries on each thread's stack, and offers no other way to ask for its
+ * size; what this answers is that and a little more. */
 static size_t size_of_stack(const pthread_attr_t *attributes)
 {
 	size_t (*minimum)(const pthread_attr_t *);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a thread began: the outermost return address on its stack that leads into a given library. Threads that a library
- * starts with the same function have it in common, at the same distance from the thread's control block; other threads do
- * not. Works while the thread runs or waits, and needs glibc, which puts that block above the stack. Reads the stack
- * through /proc/self/mem: the thread may end meanwhile.
+ * Where a thread began: the outermost return address on its stack that leads into a given library. Threads that a
+ * library starts with the same function have it in common, at the same distance from the thread's control block; other
+ * threads do not. Works while the thread runs or waits, and needs glibc, which puts that block above the stack. Reads
+ * the stack through /proc/self/mem: the thread may end meanwhile.
  */
 #ifndef PLUGIN_GUEST_THREAD_START_H
 #define PLUGIN_GUEST_THREAD_START_H
@@ -13,7 +13,8 @@
 
 struct thread_start {
 	uint64_t address;  /* 0: not known */
-	uint64_t distance; /* in bytes, of the place on the stack that holds it, below what the kernel knows of the block */
+	/* in bytes, of the place on the stack that holds it, below what the kernel knows of the block */
+	uint64_t distance;
 };
 
 /* Of the calling thread and the library whose code `within` points into. Address 0 where it cannot be found: on the

@@ -11,7 +11,8 @@ static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* guards all below
 static struct rw_init *init;       /* in the box; NULL: nothing was shown yet */
 static struct awaited shown;       /* all 0: none */
 static bool met;                   /* NCCL has reported its communicator since */
-static _Atomic(const void *) asks; /* its call has returned, and this communicator reports when NCCL is done; NULL: not so */
+/* its call has returned, and this communicator reports when NCCL is done; NULL: not so */
+static _Atomic(const void *) asks;
 
 /* Readers take a rank with a higher number for proof that all have come. Where that is not known it is counted, too:
  * then nobody is named. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The call that makes a communicator, in which this process may wait for other ranks: the box shows it from its begin until
- * it is known that all of them have come (struct rw_init). One such call at a time is shown. Any thread; not on the path of
- * a collective. The lock is held for a few instructions, and for neither NCCL nor the driver.
+ * The call that makes a communicator, in which this process may wait for other ranks: the box shows it from its begin
+ * until it is known that all of them have come (struct rw_init). One such call at a time is shown. Any thread; not on
+ * the path of a collective. The lock is held for a few instructions, and for neither NCCL nor the driver.
  */
 #ifndef PLUGIN_INIT_AWAITED_H
 #define PLUGIN_INIT_AWAITED_H
@@ -13,7 +13,8 @@
 #include "plugin/recording/communicator.h"
 
 struct awaited {
-	uint64_t id;          /* equal on all ranks that are awaited; 0: nothing is shown, and what follows ignores the call */
+	/* equal on all ranks that are awaited; 0: nothing is shown, and what follows ignores the call */
+	uint64_t id;
 	enum rw_init_call call;
 	int32_t nranks, rank; /* how many are awaited, and the place of this one */
 	struct communicator *parent; /* of a split, whose ranks are awaited; else NULL */

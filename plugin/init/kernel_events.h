@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where NCCL's kernel events (RANKWATCH_KERNELCH=1) would crash the job or hang it. Up to 2.30.7 NCCL delivers them through the queue of its proxy
- * thread, which it makes in /dev/shm for each rank of a communicator, at the first operation that has such events (src/plugin/profiler.cc,
- * proxyProfilerConnect(); src/proxy.cc, ncclProxyConnect()). Where that does not fit, NCCL ignores the error and then reads the
- * queue that is not there: the job crashes (NVIDIA/nccl#2326). Docker gives containers a /dev/shm of 64 MB.
+ * Where NCCL's kernel events (RANKWATCH_KERNELCH=1) would crash the job or hang it. Up to 2.30.7 NCCL delivers them
+ * through the queue of its proxy thread, which it makes in /dev/shm for each rank of a communicator, at the first
+ * operation that has such events (src/plugin/profiler.cc, proxyProfilerConnect(); src/proxy.cc, ncclProxyConnect()).
+ * Where that does not fit, NCCL ignores the error and then reads the queue that is not there: the job crashes
+ * (NVIDIA/nccl#2326). Docker gives containers a /dev/shm of 64 MB.
  *
- * From 2.29.2 to 2.30.7 the GPU counts the Broadcasts of a group that have several roots (PyTorch's uneven all_gather), the host does not
- * (src/scheduler/allgatherv_sched.cc). The proxy thread then waits for a time that the GPU writes only when it is 64 works further, and
- * ncclCommDestroy waits for the proxy. A captured Broadcast has the same effect at each replay. Taking the events back once such a
- * call is seen would be too late for what has been captured or queued by then.
+ * From 2.29.2 to 2.30.7 the GPU counts the Broadcasts of a group that have several roots (PyTorch's uneven all_gather),
+ * the host does not (src/scheduler/allgatherv_sched.cc). The proxy thread then waits for a time that the GPU writes
+ * only when it is 64 works further, and ncclCommDestroy waits for the proxy. A captured Broadcast has the same effect
+ * at each replay. Taking the events back once such a call is seen would be too late for what has been captured or
+ * queued by then.
  */
 #ifndef PLUGIN_INIT_KERNEL_EVENTS_H
 #define PLUGIN_INIT_KERNEL_EVENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NCCL's public interface that the interposer replaces or queries. Declarations of our own, the same for all
- * releases since 2.14: what was added later was added at the end of ncclConfig_t, whose first member is its size.
+ * The part of NCCL's public interface that the interposer replaces or queries. Declarations of our own, the same for
+ * all releases since 2.14: what was added later was added at the end of ncclConfig_t, whose first member is its size.
  * tests/preload/nccl_interface.c compares them with nccl.h where that is installed.
  */
 #ifndef PLUGIN_NCCL_NCCL_H

@@ -2,7 +2,8 @@
 /*
  * Leases of network detail, polled by the plugin's thread: a collector writes into the box's control page which
  * communicators shall be recorded in detail, and NCCL is asked for the events meanwhile. The page can hold
- * anything, so a lease has bounds: only these events of these communicators, for ten seconds from when it was first seen.
+ * anything, so a lease has bounds: only these events of these communicators, for ten seconds from when it was first
+ * seen.
  */
 #ifndef PLUGIN_NETWORK_LEASE_H
 #define PLUGIN_NETWORK_LEASE_H

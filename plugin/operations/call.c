@@ -348,8 +348,8 @@ void call_group_end(enum call_result result)
 	these_calls.ends = false;
 }
 
-/* NCCL launches in a call or in the end of an inner group: a group around it was closed past the wrappers, and had nothing
- * to launch. Too late for inputs, and for progress. */
+/* NCCL launches in a call or in the end of an inner group: a group around it was closed past the wrappers, and had
+ * nothing to launch. Too late for inputs, and for progress. */
 static void correct_depth(struct recording *recording)
 {
 	these_calls.depth = !call_in_progress;

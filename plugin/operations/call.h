@@ -11,8 +11,9 @@
  * A program can open or close a group past the wrappers. What they hold of it is then given up: the outputs of its
  * calls are scanned where NCCL reports the launch, and else not at all.
  *
- * A call that ABI v5 and later should announce and does not (2.28 reports nothing of the copy engine) gets its slot when
- * the real function has returned: its launch is the time around that, or around the group's end, without GPU progress.
+ * A call that ABI v5 and later should announce and does not (2.28 reports nothing of the copy engine) gets its slot
+ * when the real function has returned: its launch is the time around that, or around the group's end, without GPU
+ * progress.
  *
  * All but the first call of a thread is wait-free, without allocation and without a system call of ours.
  */

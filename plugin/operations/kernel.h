@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The GPU's own times of an operation's kernel, from NCCL's KernelCh events: one start and one stop per channel, given
- * by NCCL's proxy thread (its profiler thread from 2.31 on) after the fact. That the first channel has started is noted in
- * the slot at once. The times are kept beside the box until the last channel has stopped, then written into the slot once.
- * Only with RANKWATCH_KERNELCH=1.
+ * by NCCL's proxy thread (its profiler thread from 2.31 on) after the fact. That the first channel has started is noted
+ * in the slot at once. The times are kept beside the box until the last channel has stopped, then written into the slot
+ * once. Only with RANKWATCH_KERNELCH=1.
  *
  * No pending bit waits for these events: where NCCL sends none (copy engines, symmetric kernels before 2.31, abort) the
  * operation would count as in flight for ever. So an event can come when its slot has moved on, and NCCL does hand in

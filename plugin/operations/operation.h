@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One operation's slot in the black box, from its call to the return of its group. All of it is on the path of a
- * collective: wait-free, no allocation, no system call. What comes later (the GPU's progress, operations without a task) is written by the drain.
+ * collective: wait-free, no allocation, no system call. What comes later (the GPU's progress, operations without a
+ * task) is written by the drain.
  */
 #ifndef PLUGIN_OPERATIONS_OPERATION_H
 #define PLUGIN_OPERATIONS_OPERATION_H
@@ -52,9 +53,9 @@ uint64_t operation_unannounced_call(struct recording *recording, struct communic
 /*
  * After a call with that ticket, 0 none. Two threads that record at the same time take the slots by turns. A processor
  * fetches the slot behind its last one by itself, but not the one behind that, which its thread will have, and the next
- * call would wait for memory. So it is fetched when the communicator's last two calls were two claims apart. Not whenever
- * they were further apart: if another thread takes the slot after all, it comes from this processor's cache, which takes
- * longer than from memory.
+ * call would wait for memory. So it is fetched when the communicator's last two calls were two claims apart. Not
+ * whenever they were further apart: if another thread takes the slot after all, it comes from this processor's cache,
+ * which takes longer than from memory.
  */
 static inline void operation_expect_next(const struct recording *recording, struct communicator *communicator,
 					 uint64_t ticket)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The insides of operation_call(), operation_sample(), operation_task() and operation_return(), which the recorder inlines:
- * the calls were a tenth of the path. For operation.c and recorder.c.
+ * The insides of operation_call(), operation_sample(), operation_task() and operation_return(), which the recorder
+ * inlines: the calls were a tenth of the path. For operation.c and recorder.c.
  */
 #ifndef PLUGIN_OPERATIONS_OPERATION_PATH_H
 #define PLUGIN_OPERATIONS_OPERATION_PATH_H

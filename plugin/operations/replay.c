@@ -9,7 +9,8 @@
 
 enum {
 	ABI_WITH_CALLS = 5,         /* before it a replay's task looks like any other */
-	ABI_LOSES_BROADCASTS = 7,   /* from NCCL 2.31 on: its GPU counts the kernels of Broadcasts, its host does not; before, kernel_events.h */
+	/* from NCCL 2.31 on: its GPU counts the kernels of Broadcasts, its host does not; before, kernel_events.h */
+	ABI_LOSES_BROADCASTS = 7,
 	ABI_COUNTS_REPLAYS = 7,     /* from NCCL 2.31 on */
 };
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replays of captured collectives, with RANKWATCH_KERNELCH=1. NCCL reports nothing of a replay on the calling thread. Where
- * its kernel events are wanted it has put a host callback in front of each of its kernels in the graph, and reports from
- * there: a Coll event, whose parent is the call that was captured, and then KernelCh events, whose parent is that Coll event.
- * One slot is claimed and filled when the last channel of the kernel has stopped, so a replay that never ends takes none. The
- * communicator's entry in the box counts the captured calls of which every replay is recorded so.
+ * Replays of captured collectives, with RANKWATCH_KERNELCH=1. NCCL reports nothing of a replay on the calling thread.
+ * Where its kernel events are wanted it has put a host callback in front of each of its kernels in the graph, and
+ * reports from there: a Coll event, whose parent is the call that was captured, and then KernelCh events, whose parent
+ * is that Coll event. One slot is claimed and filled when the last channel of the kernel has stopped, so a replay that
+ * never ends takes none. The communicator's entry in the box counts the captured calls of which every replay is
+ * recorded so.
  *
- * NCCL never says that a graph is destroyed, and hands the captured call in for as long as the program runs. So handles are
- * numbers, and a captured call whose entry was given to a newer one is not known any more: its replays are not timed.
+ * NCCL never says that a graph is destroyed, and hands the captured call in for as long as the program runs. So handles
+ * are numbers, and a captured call whose entry was given to a newer one is not known any more: its replays are not
+ * timed.
  *
- * Before 2.31 NCCL counts its kernels wrong where graphs and other calls are mixed. replay_is_counted() says when, and then
- * nothing is recorded. docs/nccl-versions.md, "Replays of CUDA graphs".
+ * Before 2.31 NCCL counts its kernels wrong where graphs and other calls are mixed. replay_is_counted() says when, and
+ * then nothing is recorded. docs/nccl-versions.md, "Replays of CUDA graphs".
  *
  * All of it is wait-free, as in kernel.h, but replays_open().
  */

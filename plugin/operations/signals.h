@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One-sided calls (ncclPutSignal, ncclSignal, ncclWaitSignal: NCCL 2.29 and later), of which no profiler interface reports. They are counted as
- * untracked, and the GPU says in stream order how many of a communicator's waits for signals are over (struct rw_gpu_progress). Not on
- * the path of a collective.
+ * One-sided calls (ncclPutSignal, ncclSignal, ncclWaitSignal: NCCL 2.29 and later), of which no profiler interface
+ * reports. They are counted as untracked, and the GPU says in stream order how many of a communicator's waits for
+ * signals are over (struct rw_gpu_progress). Not on the path of a collective.
  */
 #ifndef PLUGIN_OPERATIONS_SIGNALS_H
 #define PLUGIN_OPERATIONS_SIGNALS_H

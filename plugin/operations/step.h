@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The steps that the program itself counts: rankwatch_step() of rankwatch/rankwatch.h, and the userTag that profiler
- * interface 7 reports of each call. Each step that begins becomes a step mark in the ring (rankwatch/operation.h). Once the
- * program has called rankwatch_step(), tags count no more.
+ * interface 7 reports of each call. Each step that begins becomes a step mark in the ring (rankwatch/operation.h). Once
+ * the program has called rankwatch_step(), tags count no more.
  *
- * A tag may be anything. It is taken for a step while it only grows, by little, and is the same for several operations; with
- * the first tag that is otherwise a mark takes the earlier ones back, and no tag of this process counts again.
+ * A tag may be anything. It is taken for a step while it only grows, by little, and is the same for several operations;
+ * with the first tag that is otherwise a mark takes the earlier ones back, and no tag of this process counts again.
  */
 #ifndef PLUGIN_OPERATIONS_STEP_H
 #define PLUGIN_OPERATIONS_STEP_H

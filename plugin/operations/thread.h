@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread is in the middle of. Private to plugin/operations/. Initial-exec: no __tls_get_addr (a second library to
- * need), and no malloc at the first use in a thread, which would be an allocation on a collective's path. glibc keeps
- * about 1.6 KiB of static TLS for libraries that come by dlopen, shared by all of them: hence one cache line and no more.
+ * What a thread is in the middle of. Private to plugin/operations/. Initial-exec: no __tls_get_addr (a second library
+ * to need), and no malloc at the first use in a thread, which would be an allocation on a collective's path. glibc
+ * keeps about 1.6 KiB of static TLS for libraries that come by dlopen, shared by all of them: hence one cache line and
+ * no more.
  */
 #ifndef PLUGIN_OPERATIONS_THREAD_H
 #define PLUGIN_OPERATIONS_THREAD_H

@@ -16,9 +16,9 @@ static char removed;                  /* its address stands where one was */
 static uint32_t linked[RW_BOX_COMMS]; /* by index: mark of the communicator that has its membership; under `changing` */
 
 /*
- * Guards the table, and is held for a few instructions only: neither NCCL nor the driver is called under it. While it is
- * found out which recorded communicator a membership is, both are, and may block: this holds up whoever uses the same
- * communicator (membership.settling) and nobody else.
+ * Guards the table, and is held for a few instructions only: neither NCCL nor the driver is called under it. While it
+ * is found out which recorded communicator a membership is, both are, and may block: this holds up whoever uses the
+ * same communicator (membership.settling) and nobody else.
  */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 

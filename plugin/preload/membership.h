@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which recorded communicator an ncclComm_t is. NCCL's profiler interface names communicators by their id, the program by
- * a pointer. A membership connects the two for a communicator whose creation a wrapper has seen, and only where it is
- * certain which one it is. A communicator that no profiler interface reports is entered into the box here, with an id
- * of ours.
+ * Which recorded communicator an ncclComm_t is. NCCL's profiler interface names communicators by their id, the program
+ * by a pointer. A membership connects the two for a communicator whose creation a wrapper has seen, and only where it
+ * is certain which one it is. A communicator that no profiler interface reports is entered into the box here, with an
+ * id of ours.
  */
 #ifndef PLUGIN_PRELOAD_MEMBERSHIP_H
 #define PLUGIN_PRELOAD_MEMBERSHIP_H

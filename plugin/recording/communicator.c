@@ -35,8 +35,8 @@ static uint32_t device_index(struct recording *recording, const struct communica
 
 /*
  * Whether nobody will write about this communicator any more: the drain has polled all its operations since it
- * ended (drain_ns is the time at which its last complete poll began), and the GPU has passed its last plan, so that no write in
- * a stream of a killed operation can hit the counters of the next owner.
+ * ended (drain_ns is the time at which its last complete poll began), and the GPU has passed its last plan, so that no
+ * write in a stream of a killed operation can hit the counters of the next owner.
  */
 static bool is_over(const struct recording *recording, const struct communicator *communicator)
 {

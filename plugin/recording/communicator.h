@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of recorded communicators. A communicator's place in the table is given to another one when all 1024 are
- * taken: the generation, which is part of the context that NCCL keeps, distinguishes a stale context from the new owner's.
+ * taken: the generation, which is part of the context that NCCL keeps, distinguishes a stale context from the new
+ * owner's.
  */
 #ifndef PLUGIN_RECORDING_COMMUNICATOR_H
 #define PLUGIN_RECORDING_COMMUNICATOR_H
@@ -38,7 +39,8 @@ struct communicator {
 	uint32_t abi;                    /* of the profiler interface that reports it; 0: only the interposer does */
 	_Atomic bool launches_elsewhere; /* non-blocking, as the interposer knows: NCCL launches on its own threads */
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
-	_Atomic bool blocks;             /* as the interposer knows. Neither this nor launches_elsewhere: it does not know */
+	/* as the interposer knows. Neither this nor launches_elsewhere: it does not know */
+	_Atomic bool blocks;
 	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to
 	 * the drain (plugin/drain/group_thread.h). 0: never. */
 	_Atomic uint64_t in_progress_ns; /* time at which it had answered that it is still at work for a call */

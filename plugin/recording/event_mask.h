@@ -2,7 +2,8 @@
 /*
  * NCCL's event mask: a word of libnccl by which NCCL knows which events its plugin wants. Whoever else writes it takes
  * events from us: since 2.31 NCCL's RAS client can set it for a whole job (ncclProfilerSetRasOverride(),
- * src/plugin/profiler.cc). We do not put our bits back, because somebody wanted them away; the box says which were missing.
+ * src/plugin/profiler.cc). We do not put our bits back, because somebody wanted them away; the box says which were
+ * missing.
  */
 #ifndef PLUGIN_RECORDING_EVENT_MASK_H
 #define PLUGIN_RECORDING_EVENT_MASK_H

@@ -13,8 +13,8 @@ _Atomic(struct recording_page *) recording_page = &recording_no_page;
 static _Atomic bool interposed;
 
 /*
- * By the page a child knows what it is, also after a bare clone(). It is there before anybody takes a lock of ours: a child
- * that inherits a lock that is taken also inherits the page, and never waits for the lock.
+ * By the page a child knows what it is, also after a bare clone(). It is there before anybody takes a lock of ours: a
+ * child that inherits a lock that is taken also inherits the page, and never waits for the lock.
  */
 static int make_page(void)
 {

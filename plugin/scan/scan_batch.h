@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch is one launch, from the first segment that is put into it until its results have been taken. It owns its result
- * slots and its scratch on the device, so that nothing has to be allocated or reset between launches. What the path of a
- * collective does with it is inlined.
+ * A batch is one launch, from the first segment that is put into it until its results have been taken. It owns its
+ * result slots and its scratch on the device, so that nothing has to be allocated or reset between launches. What the
+ * path of a collective does with it is inlined.
  */
 #ifndef PLUGIN_SCAN_SCAN_BATCH_H
 #define PLUGIN_SCAN_SCAN_BATCH_H

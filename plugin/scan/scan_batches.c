@@ -5,8 +5,8 @@
 #include "plugin/scan/scanner.h"
 
 /*
- * Of the launches on a device one in so many is timed, and stands for those up to the next that is. Behind a slow one each
- * is timed until one is fast again: a driver that holds up one launch after the other is charged all of it.
+ * Of the launches on a device one in so many is timed, and stands for those up to the next that is. Behind a slow one
+ * each is timed until one is fast again: a driver that holds up one launch after the other is charged all of it.
  */
 enum {
 	TIMED_EACH = 31, /* a prime: no rhythm of the program's has the same launch timed each time */
@@ -112,8 +112,8 @@ static inline void keep_device_memory(struct scanner *scanner, struct scan_reque
 	}
 }
 
-/* The batch with room for the request's parts, whose slot waits for their results from now on; NULL: the slot has another
- * operation by now, or too many batches are in flight. */
+/* The batch with room for the request's parts, whose slot waits for their results from now on; NULL: the slot has
+ * another operation by now, or too many batches are in flight. */
 static inline struct scan_batch *hold(const struct scan_request *request)
 {
 	uint32_t owner = request->parts[0].owner | (request->count > 1 ? request->parts[1].owner : 0);
@@ -327,7 +327,8 @@ static inline __attribute__((always_inline)) void drop_all(struct scanner *scann
 
 void scanner_behind_call(struct scanner *scanner, bool failed)
 {
-	/* A call that NCCL refused has no result. Where NCCL ran before our scans were launched, the inputs are overwritten. */
+	/* A call that NCCL refused has no result. Where NCCL ran before our scans were launched, the inputs are
+	 * overwritten. */
 	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_NONE, RW_UNSCANNABLE_NONE);
 	if (failed)
 		drop_all(scanner, SCAN_BEHIND_CALL, RW_UNSCANNABLE_NONE, RW_UNSCANNABLE_NONE);

@@ -42,8 +42,8 @@ struct scan_buffers {
 /* False: type, function or size is not known, so nothing may be read. */
 bool scan_buffers(const struct scan_call *call, struct scan_buffers *buffers);
 
-/* Functions that every rank gives an input and an output: of count elements, or of as many for each rank. KEEPS: a call in
- * place leaves its input as it was. */
+/* Functions that every rank gives an input and an output: of count elements, or of as many for each rank. KEEPS: a call
+ * in place leaves its input as it was. */
 enum scan_plain { SCAN_PLAIN = 1, SCAN_PLAIN_EVERY_IN = 2, SCAN_PLAIN_EVERY_OUT = 4, SCAN_PLAIN_KEEPS = 8 };
 
 static const uint8_t scan_plain[RW_FUNCTION_COUNT] = {
@@ -54,8 +54,8 @@ static const uint8_t scan_plain[RW_FUNCTION_COUNT] = {
 };
 
 /*
- * scan_buffers() for what most operations are, inlined because it is on their path: such a function, aligned, of a floating
- * type. True: *buffers is what scan_buffers() would write. False: ask that one, *buffers holds nothing of use.
+ * scan_buffers() for what most operations are, inlined because it is on their path: such a function, aligned, of a
+ * floating type. True: *buffers is what scan_buffers() would write. False: ask that one, *buffers holds nothing of use.
  */
 static inline __attribute__((always_inline)) bool scan_buffers_plain(const struct scan_call *call,
 								     struct scan_buffers *buffers)

@@ -88,9 +88,10 @@ static bool function(struct opening *opening)
 }
 
 /*
- * Memory of ours that is registered with the driver, never memory of the driver's: cudaDeviceReset(), the end of the context
- * and the driver's own exit unmap what it has allocated, and the drain goes on reading. Shared and not for children: a
- * fork would give either side a copy of a page that the GPU writes to. Populated by the zeros of the kernel.
+ * Memory of ours that is registered with the driver, never memory of the driver's: cudaDeviceReset(), the end of the
+ * context and the driver's own exit unmap what it has allocated, and the drain goes on reading. Shared and not for
+ * children: a fork would give either side a copy of a page that the GPU writes to. Populated by the zeros of the
+ * kernel.
  */
 static bool host_memory(struct opening *opening)
 {
@@ -276,7 +277,8 @@ static bool clear_scratch(struct opening *opening)
 	return opening->error == 0;
 }
 
-/* How long from the launch of a scan to its answer, less the time that the scan itself took; LAUNCH_NS_MAX: no answer. */
+/* How long from the launch of a scan to its answer, less the time that the scan itself took; LAUNCH_NS_MAX: no
+ * answer. */
 static uint64_t time_launch(struct opening *opening)
 {
 	struct scan_batch *batch = scan_batch_take(opening->device);
@@ -301,7 +303,8 @@ static uint64_t time_launch(struct opening *opening)
 	return results && took > scan_ns ? took - scan_ns : LAUNCH_NS_MAX;
 }
 
-/* The budget charges it for every launch. The least of a few: what else the processor did meanwhile is not the launch. */
+/* The budget charges it for every launch. The least of a few: what else the processor did meanwhile is not the
+ * launch. */
 static bool launch_cost(struct opening *opening)
 {
 	uint64_t least = LAUNCH_NS_MAX;

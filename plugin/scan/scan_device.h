@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What scanning needs in one CUDA context. It is created with the first communicator there and never freed, because
- * loading, allocating and freeing can wait for kernels of the job that wait for each other. Its batches are made with it
- * (scan_batch.h).
+ * loading, allocating and freeing can wait for kernels of the job that wait for each other. Its batches are made with
+ * it (scan_batch.h).
  */
 #ifndef PLUGIN_SCAN_SCAN_DEVICE_H
 #define PLUGIN_SCAN_SCAN_DEVICE_H
@@ -47,8 +47,8 @@ struct scan_device {
 
 /* Creates all of it; the context is current. Returns NULL, or the name of the driver's call that failed, with its CUDA
  * error in *error (0: no memory, or the kernel answered wrongly or not at all: device->wrong). `entered` is called with
- * the name of each driver call before it is made, for a driver that never returns. `images`: for cuModuleLoadData, the first that loads is
- * taken. `nodes`: also what nodes of graphs need. */
+ * the name of each driver call before it is made, for a driver that never returns. `images`: for cuModuleLoadData, the
+ * first that loads is taken. `nodes`: also what nodes of graphs need. */
 const char *scan_device_open(struct scan_device *device, const struct driver *driver, const struct scan_image *images,
 			     bool nodes, void (*entered)(void *argument, const char *call), void *argument, int *error);
 

@@ -7,7 +7,8 @@
 enum {
 	LINE = 64,
 	HEAD = offsetof(struct scan_scratch, partials),
-	AHEAD = SCAN_REPLAYS / 4, /* of who writes, after results were lost: those next to it are about to be lost, too */
+	/* of who writes, after results were lost: those next to it are about to be lost, too */
+	AHEAD = SCAN_REPLAYS / 4,
 };
 
 size_t scan_nodes_host_size(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans that became nodes of CUDA graphs. We do not learn when a graph is destroyed or how often it runs, so a node keeps
- * its places in these tables for ever: its counters and its scratch on the device, and which call each of its segments
- * belongs to. When a table is full, no more nodes are added. Results arrive in one ring per context (scan_kernel.h).
+ * Scans that became nodes of CUDA graphs. We do not learn when a graph is destroyed or how often it runs, so a node
+ * keeps its places in these tables for ever: its counters and its scratch on the device, and which call each of its
+ * segments belongs to. When a table is full, no more nodes are added. Results arrive in one ring per context
+ * (scan_kernel.h).
  */
 #ifndef PLUGIN_SCAN_SCAN_NODES_H
 #define PLUGIN_SCAN_SCAN_NODES_H
@@ -54,8 +55,8 @@ struct scan_nodes {
 	uint64_t next; /* of the reading thread: results so far */
 };
 
-/* Bytes that it needs of host memory, to which the GPU writes, and of zeroed device memory; both with the alignment that
- * the driver's allocations have. */
+/* Bytes that it needs of host memory, to which the GPU writes, and of zeroed device memory; both with the alignment
+ * that the driver's allocations have. */
 size_t scan_nodes_host_size(void);
 size_t scan_nodes_device_size(void);
 /* Zeroed host memory with its address on the device. False: no memory. */

@@ -91,7 +91,8 @@ static const struct answer short_answers[SCAN_TRIAL_SHORT_SEGMENTS] = {
 enum {
 	LONG_TYPES = 6,
 	LONG_PLACES = 13,
-	LONG_STEP = 64, /* the segment of each type begins so many bytes behind the one before: its borders are its own */
+	/* the segment of each type begins so many bytes behind the one before: its borders are its own */
+	LONG_STEP = 64,
 	/* Of the buffer, that each of them takes. It does not end with a whole 16 bytes. */
 	LONG_PIECE = SCAN_TRIAL_LONG_BYTES - (LONG_TYPES - 1) * LONG_STEP - 5,
 };

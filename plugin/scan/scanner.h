@@ -37,7 +37,8 @@ struct scanner {
 	_Atomic bool on;
 	_Atomic int error; /* CUresult that turned it off */
 	_Atomic bool given_up; /* and the header has the reason */
-	struct scanner_costs all, first; /* first: of it, with one of the first operations of a communicator (RW_SCAN_FIRST) */
+	/* first: of it, with one of the first operations of a communicator (RW_SCAN_FIRST) */
+	struct scanner_costs all, first;
 };
 
 /* A buffer to be scanned, and which results of its operation that gives. */
@@ -50,7 +51,8 @@ struct scan_part {
 struct scan_request {
 	struct scan_device *device;
 	uint64_t stream; /* into which the scan is launched */
-	struct rw_operation *slot; /* kept pending by the caller; NULL: the call is being captured, and `ticket` is its index */
+	/* kept pending by the caller; NULL: the call is being captured, and `ticket` is its index */
+	struct rw_operation *slot;
 	uint64_t ticket;
 	enum scan_place place;
 	/* Whether the stream is captured is known and cannot change before the launch. Else the driver is queried. */
@@ -82,8 +84,8 @@ static inline void scanner_count(_Atomic uint64_t *counter, uint64_t amount)
  * scan_state has the reason. */
 struct scan_device *scanner_device(struct scanner *scanner);
 
-/* Scanning is on. The operation's slot stays pending until the results are there; what cannot be scanned is refused, and
- * is no longer among the request's parts. */
+/* Scanning is on. The operation's slot stays pending until the results are there; what cannot be scanned is refused,
+ * and is no longer among the request's parts. */
 void scanner_add(struct scanner *scanner, struct scan_request *request);
 /* The operation's buffer is not scanned, for this reason: flagged and counted. slot: NULL, only counted. */
 void scanner_refuse(struct scanner *scanner, struct rw_operation *slot, enum rw_unscannable reason);
@@ -120,8 +122,8 @@ static inline bool scanner_is_device_memory(const struct scanner *scanner, struc
 /* What the driver has said about the input and the output of an operation: it is device memory. */
 enum scan_memory { SCAN_MEMORY_NOT_QUERIED, SCAN_MEMORY_QUERIED = 1, SCAN_MEMORY_IN = 2, SCAN_MEMORY_OUT = 4 };
 
-/* box_hold() in one try, for a slot of which the caller holds the host's part. False: perhaps, another thread has changed
- * the owner just now. */
+/* box_hold() in one try, for a slot of which the caller holds the host's part. False: perhaps, another thread has
+ * changed the owner just now. */
 static inline bool scanner_hold(struct rw_operation *slot, uint64_t ticket, uint32_t owner)
 {
 	uint32_t before = atomic_load_explicit(&slot->owner, memory_order_relaxed);
@@ -149,10 +151,10 @@ static inline __attribute__((always_inline)) uint32_t scanner_query_pair(const s
 }
 
 /*
- * scanner_add() for what most plans are, and inlined: the output of one operation, and its input where that survives, in
- * device memory and behind its plan, on a thread that has nothing else to scan. They are put into the batch before the
- * driver is queried, so that nothing has to be kept across its calls. False: nothing has been done but to query the driver,
- * if *memory says so; scanner_add() decides.
+ * scanner_add() for what most plans are, and inlined: the output of one operation, and its input where that survives,
+ * in device memory and behind its plan, on a thread that has nothing else to scan. They are put into the batch before
+ * the driver is queried, so that nothing has to be kept across its calls. False: nothing has been done but to query the
+ * driver, if *memory says so; scanner_add() decides.
  */
 static inline __attribute__((always_inline)) bool
 scanner_add_pair(struct scanner *scanner, struct scan_device *device, struct rw_operation *slot, uint64_t ticket,
@@ -200,8 +202,8 @@ unsigned int scanner_collect(struct scanner *scanner, scanner_take *take, void *
 /* Takes one result of a graph's replay. */
 typedef void scanner_take_replay(void *argument, struct scan_captured *call, const struct scan_node_segment *segment,
 				 const struct scan_replay *replay);
-/* On the plugin's thread: hands out the results of replays in the order in which the GPU wrote them. Returns whether there
- * were any. Makes no CUDA call. */
+/* On the plugin's thread: hands out the results of replays in the order in which the GPU wrote them. Returns whether
+ * there were any. Makes no CUDA call. */
 bool scanner_collect_replays(struct scanner *scanner, scanner_take_replay *take, void *argument);
 /* From now on one replay in `every`, a power of two, is scanned; 0: none but each graph's first. */
 void scanner_sample_replays(struct scanner *scanner, uint32_t every);

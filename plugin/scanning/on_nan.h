@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a NaN ends the process (RANKWATCH_ON_NAN=abort). Only one that this rank has brought in itself does: it was in an
- * input before its operation, and all that had been seen until then says that it is neither padding, nor the overflow
- * that a loss scaler makes on purpose and handles, nor what another rank has sent. In case of doubt the job goes on.
+ * Whether a NaN ends the process (RANKWATCH_ON_NAN=abort). Only one that this rank has brought in itself does: it was
+ * in an input before its operation, and all that had been seen until then says that it is neither padding, nor the
+ * overflow that a loss scaler makes on purpose and handles, nor what another rank has sent. In case of doubt the job
+ * goes on.
  *
  * The drain thread's alone.
  */

@@ -71,7 +71,8 @@ struct release {
 	bool clears_handles;     /* of Group, Coll and P2p when they stop; else a replay has the last one's */
 	bool says_mask;          /* logs the mask after init */
 	bool connects_at_use;    /* collectives, too: connect.h */
-	bool proxy_of_one;       /* a rank alone that connects in init has a progress thread: seen of 2.30.7, not of 2.28.9 */
+	/* a rank alone that connects in init has a progress thread: seen of 2.30.7, not of 2.28.9 */
+	bool proxy_of_one;
 	bool shares_devices;     /* NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on a device */
 	enum release_events symmetric, copy_engine;
 };

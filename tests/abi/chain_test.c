@@ -276,7 +276,8 @@ Test(chain, what_a_proxy_does_for_another_process_is_not_passed_on)
 	cr_expect_eq(STARTS(PROFILER_PROXY_OP), 0);
 }
 
-/* Plays collectives until NCCL's mask has these bits of proxy events, 10 s at most: the chain writes it at each group. */
+/* Plays collectives until NCCL's mask has these bits of proxy events, 10 s at most: the chain writes it at each
+ * group. */
 static bool plays_until_mask_has(int proxy_bits)
 {
 	for (int i = 0; i < 10000; i++) {

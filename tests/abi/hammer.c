@@ -169,9 +169,10 @@ static void *churn(void *argument)
 }
 
 /*
- * What an abort by a watchdog's thread meets: sends of the communicator on other threads, until it has ended and longer.
- * Under ThreadSanitizer no more of them than the ring has slots: a thread that writes late into an operation that was given
- * up is held to mean a slot that nobody has claimed since. Else as many as there can be, to hit memory that is gone.
+ * What an abort by a watchdog's thread meets: sends of the communicator on other threads, until it has ended and
+ * longer. Under ThreadSanitizer no more of them than the ring has slots: a thread that writes late into an operation
+ * that was given up is held to mean a slot that nobody has claimed since. Else as many as there can be, to hit memory
+ * that is gone.
  */
 #ifdef __SANITIZE_THREAD__
 enum { SENDERS = 2, SENDS = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the plugin's first line says of a NCCL that exports its functions, and of one that hides them. This program is the
- * NCCL: with EXPORTS it is one of the first kind.
+ * What the plugin's first line says of a NCCL that exports its functions, and of one that hides them. This program is
+ * the NCCL: with EXPORTS it is one of the first kind.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The path of a collective: after init, 10,000 collectives and p2p calls of a thread that may make no system call at
- * all must not need one, must not allocate and must not lock. Versions 5, 4 and, with a tag for each step, 7. Steps are marked.
- * With "kernels" NCCL's kernel events come as well, and each call is also captured and replayed.
+ * all must not need one, must not allocate and must not lock. Versions 5, 4 and, with a tag for each step, 7. Steps are
+ * marked. With "kernels" NCCL's kernel events come as well, and each call is also captured and replayed.
  */
 #include <dlfcn.h>
 #include <stdio.h>

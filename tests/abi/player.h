@@ -85,7 +85,8 @@ const char *player_directory(void);
 void player_read(struct box_reader *reader, const char *directory);
 /* Copies operation `number`; false when it is gone or not written. */
 bool player_operation(struct box_reader *reader, uint64_t number, struct rw_operation *operation);
-/* Waits until the plugin's own thread has read everything that is there at the call. Exits with a message after 10 s. */
+/* Waits until the plugin's own thread has read everything that is there at the call. Exits with a message after 10
+ * s. */
 void player_await_drain(struct box_reader *reader);
 /* Waits until the operation's pending bits are clear; false after 10 s. */
 bool player_wait_finished(struct box_reader *reader, uint64_t number, struct rw_operation *operation);

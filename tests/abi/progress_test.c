@@ -265,8 +265,8 @@ Test(progress, who_asks_for_it_has_progress_of_all)
 	}
 }
 
-/* A hundred times what RANKWATCH_BUDGET allows in a second. Returns of how many operations the header then says that one
- * has progress. */
+/* A hundred times what RANKWATCH_BUDGET allows in a second. Returns of how many operations the header then says that
+ * one has progress. */
 static uint32_t play_beyond_the_budget(const char *gpu_time)
 {
 	enum { CALLS = 1000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps that a program counts itself, as they are in its black box. Criterion forks per test: a fresh plugin each. */
+/* The steps that a program counts itself, as they are in its black box. Criterion forks per test: a fresh plugin
+ * each. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -286,7 +287,8 @@ Test(step, a_first_tag_beyond_the_largest_step_marks_nothing_ever)
 	cr_expect_eq(marks.count, 0);
 }
 
-/* A job that goes on from a checkpoint, or marks only some of its steps, jumps; a hash that happens to grow does so by more. */
+/* A job that goes on from a checkpoint, or marks only some of its steps, jumps; a hash that happens to grow does so by
+ * more. */
 Test(step, a_tag_may_jump_by_a_million_and_not_by_more)
 {
 	enum { JUMP = 1 << 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations a second through the analysis on one core: every operation is passed four times, as a live feed does. With and without the
- * node half, which makes messages of them for whoever judges a job on many hosts.
+ * Operations a second through the analysis on one core: every operation is passed four times, as a live feed does. With
+ * and without the node half, which makes messages of them for whoever judges a job on many hosts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static void describe(struct rw_operation *slot, uint64_t number, int rank)
 		.ticket = number + 1,
 		.dtype = RW_DTYPE_BFLOAT16,
 		.count = 4096,
-		.api_tid = in_step >= LAYERS && in_step < OPERATIONS_PER_STEP - 1 ? 2 : 1, /* autograd calls the backward pass */
+		/* autograd calls the backward pass */
+		.api_tid = in_step >= LAYERS && in_step < OPERATIONS_PER_STEP - 1 ? 2 : 1,
 		.api_ns = base,
 		.launch_end_ns = base + 20000,
 		.return_ns = base + 30000,
@@ -118,7 +119,8 @@ static void measure(int ranks, uint64_t operations, bool with_node_half)
 		abort();
 	announce(analysis, ranks);
 	uint64_t numbers = operations / (uint64_t)ranks / BATCH * BATCH, spent_ns = 0;
-	static struct rw_operation slots[RANKS_MAX][BATCH]; /* as the boxes' reader leaves them: making them is not measured */
+	/* as the boxes' reader leaves them: making them is not measured */
+	static struct rw_operation slots[RANKS_MAX][BATCH];
 	for (uint64_t first = 0; first < numbers; first += BATCH) {
 		for (int rank = 0; rank < ranks; rank++)
 			for (uint64_t i = 0; i < BATCH; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an hour of a healthy job spends at the default budget: budget_hour [SECONDS]. Virtual time, the plugin's own budget and
- * sampling: each operation is sampled as its call is, and what its scans and writes take is known a look later. Prints the
- * table of docs/benchmarks.md. Ends with 1 if a job's scans and writes took more than the budget allows.
+ * What an hour of a healthy job spends at the default budget: budget_hour [SECONDS]. Virtual time, the plugin's own
+ * budget and sampling: each operation is sampled as its call is, and what its scans and writes take is known a look
+ * later. Prints the table of docs/benchmarks.md. Ends with 1 if a job's scans and writes took more than the budget
+ * allows.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -185,7 +186,8 @@ static int print(const struct hour *hour, double seconds)
 	struct budget_cost sum = spent(hour);
 	uint64_t ours_ns = sum.scans + sum.progress;
 	double allowed_s = seconds * PPM / 1e6 + RW_SCAN_FIRST_MS / 1e3;
-	/* In flight when the sum is spent, and a look's work each second before it is seen: a tenth of the allowance. */
+	/* In flight when the sum is spent, and a look's work each second before it is seen: a tenth of the
+	 * allowance. */
 	bool more = (double)ours_ns / 1e9 > allowed_s * 1.1 && (double)ours_ns / 1e9 > allowed_s + 0.1;
 
 	printf("| %s | %.2f %% | %.2f s | %.2f %% | %.2f %% | %.0f %% | %.2f %%%s |\n", hour->job->name,

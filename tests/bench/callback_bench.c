@@ -5,10 +5,11 @@
  * without a GPU. The same replay into an empty plugin is what "net" subtracts. CPU times are those of the threads that
  * replay. Prints one JSON object per stream. The plugin reads its
  * environment once: RANKWATCH_KERNELCH=1 is for the whole process, and the other streams then pay for it, too.
- *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]]     STREAM: base, kernel, proxy, large, "in place",
+ *   callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]] STREAM: base, kernel, proxy, large, "in
+ *   place",
  * small, tagged, called or all; COLLECTIVES: of each thread
- * PROCESSES instead of threads (1 thread each) share nothing of ours, not even the library: what two of them take longer
- * than one is the machine's doing.
+ * PROCESSES instead of threads (1 thread each) share nothing of ours, not even the library: what two of them take
+ * longer than one is the machine's doing.
  */
 #include <dlfcn.h>
 #include <pthread.h>

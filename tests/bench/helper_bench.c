@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs that several collectors watch: helper_bench own|helper COLLECTORS watched|unwatched|quiet SECONDS. Each collector is a
- * process and watches one of its own that wakes 80 times a second (12 ms: a record each), reading 20 times a second, with
- * programs of its own or through rankwatchd, after two seconds that do not count. Beside them one process makes 100,000 system calls a second, by 100 each
- * millisecond: the first one watched, one that nobody watches, or none. Prints a JSON object when all are set ("ready"), and
- * one at the end; the caller reads the BPF programs' account in between. Root only.
+ * What it costs that several collectors watch: helper_bench own|helper COLLECTORS watched|unwatched|quiet SECONDS. Each
+ * collector is a process and watches one of its own that wakes 80 times a second (12 ms: a record each), reading 20
+ * times a second, with programs of its own or through rankwatchd, after two seconds that do not count. Beside them one
+ * process makes 100,000 system calls a second, by 100 each millisecond: the first one watched, one that nobody watches,
+ * or none. Prints a JSON object when all are set ("ready"), and one at the end; the caller reads the BPF programs'
+ * account in between. Root only.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a healthy job of many ranks is accused: job_day RANKS HOURS [SEED [NOISE]]. Messages of a generated job in which nothing is wrong
- * and nothing is even, as docs/accuracy.md, "A day of a large job", describes it, through the job half; with
- * NOISE, so many times as much noise. Prints each finding as it is opened, and a row of that page. Ends with 1 if there were more than one
- * warning a day.
+ * How often a healthy job of many ranks is accused: job_day RANKS HOURS [SEED [NOISE]]. Messages of a generated job in
+ * which nothing is wrong and nothing is even, as docs/accuracy.md, "A day of a large job", describes it, through the
+ * job half; with NOISE, so many times as much noise. Prints each finding as it is opened, and a row of that page. Ends
+ * with 1 if there were more than one warning a day.
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +58,8 @@ static double uniform(struct day *day)
 	return (double)(draw(day) >> 11) / 9007199254740992.0;
 }
 
-/* Standard deviation about 1 with a heavy tail: the sum of three uniform numbers, one in 64 of them three times as large. */
+/* Standard deviation about 1 with a heavy tail: the sum of three uniform numbers, one in 64 of them three times as
+ * large. */
 static double noise(struct day *day)
 {
 	uint64_t bits = draw(day);

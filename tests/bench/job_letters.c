@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collectors of a large job as a NATS server hears them: job_letters PORT RANKS publishes the messages and signs of life of
- * hosts with eight ranks each, of the job "bench", in real time until it is ended. For `tests/bench/run all-nodes`.
+ * The collectors of a large job as a NATS server hears them: job_letters PORT RANKS publishes the messages and signs of
+ * life of hosts with eight ranks each, of the job "bench", in real time until it is ended. For `tests/bench/run
+ * all-nodes`.
  */
 #include <arpa/inet.h>
 #include <signal.h>

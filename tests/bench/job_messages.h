@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of a large generated job, without the node halves that would make them: eight ranks a host, each in a communicator of
- * all ranks and in one of the ranks at its place on all hosts (data parallelism).
+ * The messages of a large generated job, without the node halves that would make them: eight ranks a host, each in a
+ * communicator of all ranks and in one of the ranks at its place on all hosts (data parallelism).
  */
 #ifndef TESTS_BENCH_JOB_MESSAGES_H
 #define TESTS_BENCH_JOB_MESSAGES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* 256 ranks, FSDP over TP, everything scanned, a NaN on one rank in the first step: how long the analysis takes for it. */
+/* 256 ranks, FSDP over TP, everything scanned, a NaN on one rank in the first step: how long the analysis takes for
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 

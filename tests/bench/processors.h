@@ -5,9 +5,9 @@
 
 #include <sched.h>
 
-/* Binds the calling thread to the processor that is `number` in turn among those it may use. Each thread gets one of its
- * own, as far as there are enough: else a busy machine runs several on one of them, and what they cost each other is not
- * seen. */
+/* Binds the calling thread to the processor that is `number` in turn among those it may use. Each thread gets one of
+ * its own, as far as there are enough: else a busy machine runs several on one of them, and what they cost each other
+ * is not seen. */
 static inline void processors_settle(unsigned int number)
 {
 	cpu_set_t allowed, own;

@@ -2,8 +2,8 @@
 /*
  * Makes the saved boxes of a large job, so that reading them can be measured: saved_boxes DIRECTORY RANKS OPERATIONS.
  * Each rank's box has the largest ring; ranks call 20 collectives a step of 200 ms on one communicator, each at a
- * moment of its own. Every 8 ranks are on a machine of their own, whose CLOCK_MONOTONIC is ahead by 1,000 s of that of the one before and
- * gains 5 parts per million on it, within 50.
+ * moment of its own. Every 8 ranks are on a machine of their own, whose CLOCK_MONOTONIC is ahead by 1,000 s of that of
+ * the one before and gains 5 parts per million on it, within 50.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * What two threads that record at the same time cost each other, by what they share: nothing (a black box each), one
- * counter (the least that gives their operations an order), or one black box, as the threads of a process do, whose places
- * each takes one by one, as the plugin does, or several at a time. Between two operations each computes for 0.5 to
- * 1.5 us, as a job does. Prints one JSON object; all times are ns per operation, net of the computing.
+ * counter (the least that gives their operations an order), or one black box, as the threads of a process do, whose
+ * places each takes one by one, as the plugin does, or several at a time. Between two operations each computes for 0.5
+ * to 1.5 us, as a job does. Prints one JSON object; all times are ns per operation, net of the computing.
  *   sharing_bench [trip]     trip: only how long a cache line takes from one processor to the other and back
  */
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a second the console can take a snapshot of a large job, and draw one on a terminal through ncurses, all its numbers
- * changed each time: top_bench [--least N] [--seconds N] [RANKS [STEPS]]. It makes its own terminal. With --least the exit status
- * is 1 where any view is drawn less often than N times in a second of one core.
+ * How often a second the console can take a snapshot of a large job, and draw one on a terminal through ncurses, all
+ * its numbers changed each time: top_bench [--least N] [--seconds N] [RANKS [STEPS]]. It makes its own terminal. With
+ * --least the exit status is 1 where any view is drawn less often than N times in a second of one core.
  */
 #include <fcntl.h>
 #include <jansson.h>

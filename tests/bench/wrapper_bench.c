@@ -2,7 +2,7 @@
 /*
  * AllReduces through the interposer's wrappers, over a NCCL and a driver that do nothing: what tests/bench/run counts
  * the instructions of. Linked behind the interposer, which is the order of a preload.
- *   wrapper_bench ABI CALLS     ABI: of the callbacks that NCCL makes meanwhile; 0: none, the wrappers make the operations
+ *   wrapper_bench ABI CALLS ABI: of the callbacks that NCCL makes meanwhile; 0: none, the wrappers make the operations
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that is connected to something else than a collector: `rankwatch findings --follow`, `report`, `run`, `top`. */
+/* A command that is connected to something else than a collector: `rankwatch findings --follow`, `report`, `run`,
+ * `top`. */
 #include "tests/fuzz/box_target.h"
 
 #include <jansson.h>

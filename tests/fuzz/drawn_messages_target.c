@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small jobs on several hosts whose messages the input draws (tests/unit/analysis/jobs/loose_messages.h), as they are judged together. */
+/* Small jobs on several hosts whose messages the input draws (tests/unit/analysis/jobs/loose_messages.h), as they are
+ * judged together. */
 #include "tests/fuzz/box_target.h"
 #include "tests/fuzz/heard.h"
 #include "tests/fuzz/told.h"

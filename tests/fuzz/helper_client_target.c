@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Somebody else at rankwatchd's socket than rankwatchd. The input: whether it has greeted, then packets, each with two bytes
- * for its size before it. The client is looked into, so that no socket with a name is needed. */
+/* Somebody else at rankwatchd's socket than rankwatchd. The input: whether it has greeted, then packets, each with two
+ * bytes for its size before it. The client is looked into, so that no socket with a name is needed. */
 #include "tests/fuzz/box_target.h"
 
 #include "ebpf/helper_client.c"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients of rankwatchd that do what they like, and a kernel that records what it likes. The input is a list of deeds: a byte
- * says which, another of which client. probes.h is played here, so that neither rights nor a kernel's programs are needed;
- * descriptors are real.
+ * Clients of rankwatchd that do what they like, and a kernel that records what it likes. The input is a list of deeds:
+ * a byte says which, another of which client. probes.h is played here, so that neither rights nor a kernel's programs
+ * are needed; descriptors are real.
  */
 #include "tests/fuzz/box_target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small jobs that the input draws (tests/unit/analysis/jobs/loose_jobs.h), as the analysis of one host judges them, and as what it sends to
- * the judge of all hosts is judged there, whose questions it answers.
+ * Small jobs that the input draws (tests/unit/analysis/jobs/loose_jobs.h), as the analysis of one host judges them, and
+ * as what it sends to the judge of all hosts is judged there, whose questions it answers.
  */
 #include <stdlib.h>
 

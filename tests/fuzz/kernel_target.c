@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the BPF programs send: every process names its threads and files, and descriptors, inodes and stacks are whatever
- * the kernel held then. The input is a list of records: a byte says how many changes there are to the record before, each
- * an offset, a length and bytes. probes.h is played here, so that no kernel is needed.
+ * What the BPF programs send: every process names its threads and files, and descriptors, inodes and stacks are
+ * whatever the kernel held then. The input is a list of records: a byte says how many changes there are to the record
+ * before, each an offset, a length and bytes. probes.h is played here, so that no kernel is needed.
  */
 #include "tests/fuzz/box_target.h"
 

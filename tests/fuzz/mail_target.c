@@ -57,7 +57,8 @@ static int take(void *argument, const char *host, const void *bytes, size_t leng
 	return job_half_take(reader->half, bytes, length, now_ns, why);
 }
 
-/* Letters, each of: a byte that chooses the topic, one that chooses the host, two with the length, and so many bytes. */
+/* Letters, each of: a byte that chooses the topic, one that chooses the host, two with the length, and so many
+ * bytes. */
 static void deliver(struct reader *reader, const uint8_t *data, size_t size)
 {
 	struct letters letters = { .limit = 1 << 20 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What collectors of other hosts send, as the job half takes and judges it. The input is pieces: a byte of flags, a byte for how
- * much time goes by behind it (in 100 ms), two bytes for its length, and so many bytes. PIECE_WHOLE: they are a batch as it came;
- * else messages, for which a header is made: of host flags & 3, with the number of the piece.
+ * What collectors of other hosts send, as the job half takes and judges it. The input is pieces: a byte of flags, a
+ * byte for how much time goes by behind it (in 100 ms), two bytes for its length, and so many bytes. PIECE_WHOLE: they
+ * are a batch as it came; else messages, for which a header is made: of host flags & 3, with the number of the piece.
  */
 #include "tests/fuzz/box_target.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the collector reads in /proc, of control groups and of network ports: a process can give itself any name and
- * environment, and a container any mount. The input is a list of files, each a line "@PATH" below the stand-in's root and its content. The
- * paths are those of `files`; one that is not named is empty.
+ * environment, and a container any mount. The input is a list of files, each a line "@PATH" below the stand-in's root
+ * and its content. The paths are those of `files`; one that is not named is empty.
  */
 #include "tests/fuzz/box_target.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An input of python_target.c: u32 size and text of /proc/PID/maps, then pieces of memory: u64 address, u32 size, bytes. */
+/* An input of python_target.c: u32 size and text of /proc/PID/maps, then pieces of memory: u64 address, u32 size,
+ * bytes. */
 #ifndef TESTS_FUZZ_PYTHON_INPUT_H
 #define TESTS_FUZZ_PYTHON_INPUT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every kept input once, without libFuzzer: replay_corpus DIRECTORY [NUMBERS]. NUMBERS: a file with what each input is made of
- * (told.h), by name: nothing must change unnoticed. After a change that is meant: NUMBERS_WRITE=1.
+ * Every kept input once, without libFuzzer: replay_corpus DIRECTORY [NUMBERS]. NUMBERS: a file with what each input is
+ * made of (told.h), by name: nothing must change unnoticed. After a change that is meant: NUMBERS_WRITE=1.
  */
 #include <dirent.h>
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 /*
  * Many small inputs that are kept in one file: each with its length before it, in two bytes, the lower first.
  *
- *   replay_packed FILE NUMBERS           plays each, and compares what is made of it (told.h) with its line of NUMBERS; NUMBERS_WRITE=1 writes them
- *   replay_packed --print NUMBER FILE    shows what one of them is, and all that is made of it
- *   replay_packed --pack FILE DIRECTORY  makes FILE of the inputs in a directory, the shortest first
- *   replay_packed --unpack FILE DIRECTORY
+ *   replay_packed FILE NUMBERS plays each, and compares what is made of it (told.h) with its line of NUMBERS;
+ *   NUMBERS_WRITE=1 writes them replay_packed --print NUMBER FILE shows what one of them is, and all that is made of it
+ *   replay_packed --pack FILE DIRECTORY makes FILE of the inputs in a directory, the shortest first replay_packed
+ *   --unpack FILE DIRECTORY
  */
 #include <dirent.h>
 #include <stdbool.h>

@@ -270,8 +270,8 @@ static void nothing(struct drill *drill)
 }
 
 /*
- * Does what waits behind a collective hold back what the job launches elsewhere afterwards? More streams than the GPU has
- * connections, so that some must share one. NCCL and frameworks record events there, rankwatch writes and scans.
+ * Does what waits behind a collective hold back what the job launches elsewhere afterwards? More streams than the GPU
+ * has connections, so that some must share one. NCCL and frameworks record events there, rankwatch writes and scans.
  */
 static void look_past(struct drill *drill, const char *what, void (*behind)(struct drill *))
 {

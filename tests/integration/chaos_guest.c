@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To be preloaded into everything that a job under chaos starts, and into rankwatch. The time of day is that of the machine and the
- * seconds that the file CHAOS_CLOCK holds (8 bytes, changed at any moment). In a rank a thread forks, executes and loads and unloads the
- * plugin (CHAOS_PLUGIN) until the process ends; a child that hangs is said on stderr.
+ * To be preloaded into everything that a job under chaos starts, and into rankwatch. The time of day is that of the
+ * machine and the seconds that the file CHAOS_CLOCK holds (8 bytes, changed at any moment). In a rank a thread forks,
+ * executes and loads and unloads the plugin (CHAOS_PLUGIN) until the process ends; a child that hangs is said on
+ * stderr.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -112,8 +113,9 @@ static void await(pid_t child, const char *what)
 	waitpid(child, &status, 0);
 }
 
-/* A child that was forked while another thread of the rank was in exit(3) has the C library's lock of that call, which nobody lets go of
- * there: it may wait for ever in its own exit(3), and nobody would say so. One that hangs while its rank lives is said. */
+/* A child that was forked while another thread of the rank was in exit(3) has the C library's lock of that call, which
+ * nobody lets go of there: it may wait for ever in its own exit(3), and nobody would say so. One that hangs while its
+ * rank lives is said. */
 static void end_with(pid_t rank)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

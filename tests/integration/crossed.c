@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crossed RANKS WHAT DIRECTORY: ranks that after some steps wait for each other in a circle, for ever. Each claims a host of its own,
- * host-0, host-1 …, and its black box lies in DIRECTORY/host-0 … WHAT: "opposite", rank 0 uses two communicators in one order, all
- * others in the other one; "sends", each rank sends to the next one, and receives only behind that; "without", rank 1 is another program, which
- * does not come to the first communicator. An ordinary NCCL program.
+ * crossed RANKS WHAT DIRECTORY: ranks that after some steps wait for each other in a circle, for ever. Each claims a
+ * host of its own, host-0, host-1 …, and its black box lies in DIRECTORY/host-0 … WHAT: "opposite", rank 0 uses two
+ * communicators in one order, all others in the other one; "sends", each rank sends to the next one, and receives only
+ * behind that; "without", rank 1 is another program, which does not come to the first communicator. An ordinary NCCL
+ * program.
  */
 #include <stdbool.h>
 #include <string.h>

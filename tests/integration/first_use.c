@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_use RANKS WHAT RANK SECONDS: ranks whose last one to come, RANK, stays away for so long (0: for ever) before the
- * first use of a connection. WHAT: collective, the first one of all; pair, the first ring of Send and Recv, after 60
- * AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do; split, none of these: RANK
- * stays away from a split of the communicator. With "nonblocking" behind it the communicator does not block. An ordinary NCCL program.
+ * first_use RANKS WHAT RANK SECONDS: ranks whose last one to come, RANK, stays away for so long (0: for ever) before
+ * the first use of a connection. WHAT: collective, the first one of all; pair, the first ring of Send and Recv, after
+ * 60 AllReduces; order, none of both: RANK makes another communicator of all ranks first than the others do; split,
+ * none of these: RANK stays away from a split of the communicator. With "nonblocking" behind it the communicator does
+ * not block. An ordinary NCCL program.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_late RANKS RANK MS STEPS [mixed]: ranks that replay a CUDA graph of three AllReduces in each step, as a server of a language
- * model does. RANK comes MS ms later to each of them. mixed: and calls an AllReduce outside of the graph. An ordinary NCCL
- * program.
+ * graph_late RANKS RANK MS STEPS [mixed]: ranks that replay a CUDA graph of three AllReduces in each step, as a server
+ * of a language model does. RANK comes MS ms later to each of them. mixed: and calls an AllReduce outside of the graph.
+ * An ordinary NCCL program.
  */
 #include <stdbool.h>
 #include <sys/mman.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * newer_calls RANKS WHAT: what programs do with newer releases of NCCL. WHAT: uneven, gathers parts of unequal size as PyTorch does, one
- * Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by an AllReduce; grow, a communicator of
- * all but the last rank, which joins it; grow-alone, where that rank stays away.
- * destroy, while the GPU still works on something else, for ever; signals, sent round a
- * ring in each step, in which the last rank is late; signals-alone, in which it stays away. An ordinary NCCL program.
+ * newer_calls RANKS WHAT: what programs do with newer releases of NCCL. WHAT: uneven, gathers parts of unequal size as
+ * PyTorch does, one Broadcast for each rank in one group, a few AllReduces, and the end; broadcasts, each followed by
+ * an AllReduce; grow, a communicator of all but the last rank, which joins it; grow-alone, where that rank stays away.
+ * destroy, while the GPU still works on something else, for ever; signals, sent round a ring in each step, in which the
+ * last rank is late; signals-alone, in which it stays away. An ordinary NCCL program.
  */
 #include <stdbool.h>
 #include <string.h>

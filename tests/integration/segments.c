@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments RANKS CALL: ranks that call AlltoAll, Gather or Scatter (root 1) ten times, each time with other bytes. An ordinary
- * NCCL program.
+ * segments RANKS CALL: ranks that call AlltoAll, Gather or Scatter (root 1) ten times, each time with other bytes. An
+ * ordinary NCCL program.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unlike RANKS STEPS HANGS: ranks that call AllReduce and, through the copy engine, AllGather; the interposer is at work in the
- * first half of them only. Rank HANGS (-1 none) stands still in the middle. An ordinary NCCL program.
+ * unlike RANKS STEPS HANGS: ranks that call AllReduce and, through the copy engine, AllGather; the interposer is at
+ * work in the first half of them only. Rank HANGS (-1 none) stands still in the middle. An ordinary NCCL program.
  */
 #include <sys/mman.h>
 

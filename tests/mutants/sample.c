@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What places_test.py changes: every kind of place, and what must be left alone ("no place"). Prints what it comes to. */
+/* What places_test.py changes: every kind of place, and what must be left alone ("no place"). Prints what it comes
+ * to. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,8 @@ static int pointers(const char *text)
 	return end - text == 7 ? length : -length;
 }
 
-/* What it counts with is long: an int that is counted the wrong way overflows within a second or two and ends the loop after all. */
+/* What it counts with is long: an int that is counted the wrong way overflows within a second or two and ends the loop
+ * after all. */
 static int loops(int rounds)
 {
 	static int kept = 5 + 6; /* no place */
@@ -114,7 +116,8 @@ static int loops(int rounds)
 	return (int)sum + squares[2] * (int)sizeof(int[3 + 1]); /* the size: left alone */
 }
 
-/* Only a sanitizer sees what is read or written behind the end, as it changes nothing that is printed, and memory that is lost. */
+/* Only a sanitizer sees what is read or written behind the end, as it changes nothing that is printed, and memory that
+ * is lost. */
 static int heap(int count)
 {
 	int *items = calloc((size_t)count, sizeof(*items)), found = 0; /* no place */

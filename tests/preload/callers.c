@@ -227,8 +227,8 @@ static void *call_often(void *user)
 	return NULL;
 }
 
-/* The first call of an object on several threads at once, and a child made while they call. The child looks for no symbol, and
- * the object is known by then: a thread that the child does not have may hold the loader's lock. */
+/* The first call of an object on several threads at once, and a child made while they call. The child looks for no
+ * symbol, and the object is known by then: a thread that the child does not have may hold the loader's lock. */
 static void threads(void)
 {
 	void *user = open_fake("libuser_first.so", RTLD_LOCAL);

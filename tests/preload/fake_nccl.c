@@ -55,8 +55,8 @@ FUNCTION(Broadcast, const void *send, void *recv, size_t count, int type, int ro
 
 FUNCTION(Bcast, void *buffer, size_t count, int type, int root, void *comm, void *stream)
 {
-	/* volatile: no tail call where all arguments are in registers, which would leave our wrapper as the caller of a communicator
-	 * that it does not know. */
+	/* volatile: no tail call where all arguments are in registers, which would leave our wrapper as the caller of a
+	 * communicator that it does not know. */
 	volatile int result = ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 
 	return result;

@@ -32,7 +32,8 @@ int call_init(void)
 
 int call_all_reduce(void)
 {
-	volatile int result = ncclAllReduce(NULL, NULL, 1, 0, 0, NULL, NULL); /* volatile: no tail call where all arguments are in registers */
+	/* volatile: no tail call where all arguments are in registers */
+	volatile int result = ncclAllReduce(NULL, NULL, 1, 0, 0, NULL, NULL);
 
 	return result;
 }

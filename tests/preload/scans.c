@@ -419,9 +419,9 @@ static void first(struct job *job)
 }
 
 /*
- * Two communicators in opposite order on two ranks, each on one of 40 streams: some of these share a queue of the GPU. This
- * goes well by itself, because no operation has anything behind it that waits for it. With a scan there neither rank
- * would come to its second operation.
+ * Two communicators in opposite order on two ranks, each on one of 40 streams: some of these share a queue of the GPU.
+ * This goes well by itself, because no operation has anything behind it that waits for it. With a scan there neither
+ * rank would come to its second operation.
  */
 static void crowded(struct job *job)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eight threads at once in the interposer: each creates two communicators in a group, uses both, destroys one and leaves
- * the other to its neighbour, which aborts it at any time, also before and during its first use. Then no communicator in
- * the box is left that has not ended.
- *   wrapper_races blocking|nonblocking     of communicators that do not block it is found out at the first use what they are
- *   wrapper_races shared     instead: a thread calls on a communicator while another is in a group with it, which NCCL does
- *   not allow; the group ends all the same
+ * Eight threads at once in the interposer: each creates two communicators in a group, uses both, destroys one and
+ * leaves the other to its neighbour, which aborts it at any time, also before and during its first use. Then no
+ * communicator in the box is left that has not ended.
+ *   wrapper_races blocking|nonblocking of communicators that do not block it is found out at the first use what they
+ *   are wrapper_races shared instead: a thread calls on a communicator while another is in a group with it, which NCCL
+ *   does not allow; the group ends all the same
  * Bare program, over a NCCL and a driver that do nothing: ThreadSanitizer sees the interposer's threads.
  */
 #include <pthread.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * day HOURS: the collector watches a job and its machine for so many hours of virtual time, at the pace of 10,000,000 operations, 1,000
- * communicators that are split and freed, and 100 restarts in 24 hours, so that everything that expires does. Prints the most
- * that it held in each part of that time, as a table, and fails when anything goes on growing, when a healthy rank is
- * named, when those that were late, killed or missing are not, or when a source was not used. Real are the boxes, their reader, all of
- * collector/watch.c and the analysis; played are the machine's files (day_host.h), the kernel's records (day_kernel.h), NVML
- * (day_gpus.h), and the kernel's answers about processes (tests/tapes/played_life.c).
+ * day HOURS: the collector watches a job and its machine for so many hours of virtual time, at the pace of 10,000,000
+ * operations, 1,000 communicators that are split and freed, and 100 restarts in 24 hours, so that everything that
+ * expires does. Prints the most that it held in each part of that time, as a table, and fails when anything goes on
+ * growing, when a healthy rank is named, when those that were late, killed or missing are not, or when a source was not
+ * used. Real are the boxes, their reader, all of collector/watch.c and the analysis; played are the machine's files
+ * (day_host.h), the kernel's records (day_kernel.h), NVML (day_gpus.h), and the kernel's answers about processes
+ * (tests/tapes/played_life.c).
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -178,8 +179,8 @@ static void look(const struct watch *watch, struct holding *most)
 	most->operations = job.operations;
 }
 
-/* The kernel refuses for a minute, and is asked again within 75 s; who has come is no absentee; where transfers are as fast as before for
- * two minutes, no more is asked about them. */
+/* The kernel refuses for a minute, and is asked again within 75 s; who has come is no absentee; where transfers are as
+ * fast as before for two minutes, no more is asked about them. */
 static void look_for_left_over(const struct watch *watch, uint64_t now_ns, struct left_over *left)
 {
 	struct day_kernel_counts kernel;
@@ -334,7 +335,8 @@ static bool judge_sources(double hours)
 
 	right &= at_least("looks through the kernel", kernel.looks, (uint64_t)(100 * hours));
 	right &= at_least("processes that the kernel refused to watch", kernel.refusals, (uint64_t)(5 * hours));
-	/* 57,600 an hour if each of eight were asked each half second; a calm collector looks a little later than they are due. */
+	/* 57,600 an hour if each of eight were asked each half second; a calm collector looks a little later than they
+	 * are due. */
 	right &= at_least("states of GPUs", day_gpus_states(), (uint64_t)(45000 * hours));
 	right &= at_least("renewals of leases that ranks saw", job.leases, (uint64_t)(100 * hours));
 	return right;

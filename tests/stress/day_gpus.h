@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of a day's job in virtual time, in place of collector/sources/machine/nvml_source.c: each has a state twice a second. One thread. */
+/* The GPUs of a day's job in virtual time, in place of collector/sources/machine/nvml_source.c: each has a state twice
+ * a second. One thread. */
 #ifndef TESTS_STRESS_DAY_GPUS_H
 #define TESTS_STRESS_DAY_GPUS_H
 

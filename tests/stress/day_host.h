@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine of a day's job in virtual time, as the collector finds it below a root directory: /proc of its processes, their control
- * group, network ports in /sys, and a kernel log. One machine, one thread.
+ * The machine of a day's job in virtual time, as the collector finds it below a root directory: /proc of its processes,
+ * their control group, network ports in /sys, and a kernel log. One machine, one thread.
  */
 #ifndef TESTS_STRESS_DAY_HOST_H
 #define TESTS_STRESS_DAY_HOST_H
@@ -20,7 +20,8 @@ struct day_process {
 	uint64_t generation, start_ticks;
 };
 
-/* Makes the machine in a new directory below `parent`. A file that cannot be written ends the program, here and below. */
+/* Makes the machine in a new directory below `parent`. A file that cannot be written ends the program, here and
+ * below. */
 void day_host_open(const char *parent);
 void day_host_close(void);
 const char *day_host_root(void);

@@ -22,7 +22,8 @@ enum {
 };
 
 static const uint64_t second_ns = 1000000000, late_ns = 400000000, slower_ns = 60000000;
-/* Where rank 6 is missing: when it comes, when all go on; when the launcher ends the others, when it starts all again. */
+/* Where rank 6 is missing: when it comes, when all go on; when the launcher ends the others, when it starts all
+ * again. */
 static const uint64_t comes_ns = 20000000000, gathered_ns = 21000000000, given_up_ns = 20000000000, dead_ns = 25000000000;
 static const uint64_t hour_ns = 3600000000000, minute_ns = 60000000000;
 
@@ -55,7 +56,8 @@ static void announce(struct day_rank *rank, uint32_t entry, uint64_t id, int own
 	communicator->id = id;
 	communicator->rank = own;
 	communicator->nranks = count;
-	communicator->nnodes = 2; /* transfers within a host are not judged, and no network detail of them is asked for */
+	/* transfers within a host are not judged, and no network detail of them is asked for */
+	communicator->nnodes = 2;
 	communicator->ended_ns = 0;
 	communicator->created_ns = now_ns;
 	if (rank->writer.header->comms_used <= entry)
@@ -244,7 +246,8 @@ static void plan_operation(struct day_job *job)
 	job->next_op_ns = last_ns + slower + job->op_ns;
 }
 
-/* Between two steps each rank's main thread waits for another for a moment. Rank 5's writes a file as long as it is late. */
+/* Between two steps each rank's main thread waits for another for a moment. Rank 5's writes a file as long as it is
+ * late. */
 static void show_waits(struct day_job *job, int number, uint64_t now_ns)
 {
 	const struct day_operation *operation = &job->operation;
@@ -323,7 +326,8 @@ static void free_split(struct day_job *job, uint64_t now_ns)
 	job->split_lives = false;
 }
 
-/* A killed rank's peers wait in its next operation until they are killed for it; half of those that are killed were for want of memory. */
+/* A killed rank's peers wait in its next operation until they are killed for it; half of those that are killed were for
+ * want of memory. */
 static void strike(struct day_job *job, uint64_t now_ns)
 {
 	bool killed = manner_of(job) == IS_KILLED;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A training job of eight ranks in virtual time, in real black boxes, on the machine of day_host.h, day_kernel.h and day_gpus.h: steps of
- * collectives, communicators that are split and freed again, restarts. In each hour a rank is late for some minutes, transfers are slow for
- * some, a GPU reports an Xid, and the kernel's records have a gap. Of four lives rank 3 is killed in two, in one rank 6 comes 20 s after
- * the others, and in one its process ends before it has a box.
+ * A training job of eight ranks in virtual time, in real black boxes, on the machine of day_host.h, day_kernel.h and
+ * day_gpus.h: steps of collectives, communicators that are split and freed again, restarts. In each hour a rank is late
+ * for some minutes, transfers are slow for some, a GPU reports an Xid, and the kernel's records have a gap. Of four
+ * lives rank 3 is killed in two, in one rank 6 comes 20 s after the others, and in one its process ends before it has a
+ * box.
  */
 #ifndef TESTS_STRESS_DAY_JOB_H
 #define TESTS_STRESS_DAY_JOB_H
@@ -15,7 +16,8 @@
 #include "blackbox/writer.h"
 
 enum { DAY_RANKS = 8, DAY_LATE_RANK = 5, DAY_KILLED_RANK = 3, DAY_ABSENT_RANK = 6, DAY_XID_RANK = 2 };
-/* Minutes of each hour: the kernel's records have a gap, rank 5 is late from then on, a GPU reports an Xid, transfers are slow from then on. */
+/* Minutes of each hour: the kernel's records have a gap, rank 5 is late from then on, a GPU reports an Xid, transfers
+ * are slow from then on. */
 enum { DAY_LOSS_MINUTE = 10, DAY_LATE_MINUTE = 20, DAY_XID_MINUTE = 30, DAY_SLOW_MINUTE = 40, DAY_TROUBLE_MINUTES = 5 };
 
 struct day_plan {

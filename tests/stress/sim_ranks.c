@@ -80,8 +80,8 @@ static void ring(struct rank *rank)
 	CHECK(rank->recv[0] == (float)before);
 }
 
-/* One rank of the child leaves early; the others are waiting for it when they abort. All connect before: who leaves before the
- * first collective keeps the others in their call of it. */
+/* One rank of the child leaves early; the others are waiting for it when they abort. All connect before: who leaves
+ * before the first collective keeps the others in their call of it. */
 static void split_and_abort(struct rank *rank)
 {
 	ncclComm_t child;

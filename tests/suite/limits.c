@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How small a lateness is still found? For each pattern of lateness and each parallelism, and each spread of the peers: the smallest share of
- * the step that is named in 9 of 10 jobs within 60 steps or 120 s, the longer. usage: limits [FIRST-SEED]. Exit status: 1 if a healthy rank
- * was named in any of the jobs.
+ * How small a lateness is still found? For each pattern of lateness and each parallelism, and each spread of the peers:
+ * the smallest share of the step that is named in 9 of 10 jobs within 60 steps or 120 s, the longer. usage: limits
+ * [FIRST-SEED]. Exit status: 1 if a healthy rank was named in any of the jobs.
  */
 #include <errno.h>
 #include <math.h>

@@ -24,15 +24,17 @@ static enum suite_verdict play(unsigned seed, char *what, size_t room, struct su
 	return result->verdict;
 }
 
-/* Missed, or a healthy rank was named, or no cause, before what each of them showed was mended. 910061: now and then, in a
- * pipeline. 910360: creeps from stalls on that are shorter than any wait that would be seen. 1200571: hangs in a pipeline, where in the oldest operation that waits
- * for it more are missing than wait. 3000860: a host whose ranks were named one by one, or not at all. 3000313, 3000616: slower by a
- * little at each operation, which single ones cannot prove. 3000067, 3000377, 3001252: now and then in a pipeline of two replicas.
- * 3000845, 3001145: the same beside noise that lasts. 3001457: by turns. 3000658, 3001240: another call than the other one of two.
- * 3000260: slow transfers. 5000186, 5000764, 5000845, 5001550: late at once and steadily, beside single latenesses of others that were larger.
- * 3000035, 3001037, 5001829: the same of a host. 3000143, 5000357, 5001862: by little, and evenly. 97001357, 99000268: for ten steps, which are over
- * when they prove it; the former one of two replicas. 99000155: late at once, and half as steadily for twice as long.
- * 101002127: for ten steps, between which rows must not tell of it without its cause. */
+/* Missed, or a healthy rank was named, or no cause, before what each of them showed was mended. 910061: now and then,
+ * in a pipeline. 910360: creeps from stalls on that are shorter than any wait that would be seen. 1200571: hangs in a
+ * pipeline, where in the oldest operation that waits for it more are missing than wait. 3000860: a host whose ranks
+ * were named one by one, or not at all. 3000313, 3000616: slower by a little at each operation, which single ones
+ * cannot prove. 3000067, 3000377, 3001252: now and then in a pipeline of two replicas. 3000845, 3001145: the same
+ * beside noise that lasts. 3001457: by turns. 3000658, 3001240: another call than the other one of two. 3000260: slow
+ * transfers. 5000186, 5000764, 5000845, 5001550: late at once and steadily, beside single latenesses of others that
+ * were larger. 3000035, 3001037, 5001829: the same of a host. 3000143, 5000357, 5001862: by little, and evenly.
+ * 97001357, 99000268: for ten steps, which are over when they prove it; the former one of two replicas. 99000155: late
+ * at once, and half as steadily for twice as long. 101002127: for ten steps, between which rows must not tell of it
+ * without its cause. */
 Test(suite, what_was_mended_stays_so, .timeout = 240)
 {
 	static const unsigned mended[] = { 2, 5, 11, 40, 58, 97, 155, 1010, 910061, 910360, 1200571, 3000067, 3000260,
@@ -47,19 +49,21 @@ Test(suite, what_was_mended_stays_so, .timeout = 240)
 			     suite_verdict_name(result.verdict), what, result.text);
 }
 
-/* Healthy jobs in which a rank was named: last stages of pipelines, which were compared with stages whose noise shows less (500166,
- * 500190) or by passes of their first step (500283), a stage that was late for ever since its usual work was learnt in a quick
- * moment (3111), and noise that lasts, of which the others had shown little (500355); 900210 must not be named now that what comes now
- * and then is judged in pipelines, too: its passes are not steps. 3000135, 3000201, 3001059, 3001233: noise that lasts and grew by and by to
- * more than any rank had shown. 3000843, 3001173, 5001642, 5001975: such noise that grew within a few steps. 5000232: noise whose
- * length only showed in latenesses below the tolerance. 5002080: a rank that had not been late from the start on. 3000078, 61001646: noise
- * that lasts, behind larger latenesses of the others that do not. 9500751: ranks of one host that do the same, late together. 61000203: a host,
- * before the others had shown that their noise does not last. 62000457: what the others may differ by was counted of this rank only. 62001930,
- * 62002845, 62002866, 62002935: noise that lasts, as large for 24 steps and not constant. 63000012: one of two replicas, evenly by little.
- * 64000038: a pipeline's first steps, in which nobody is seen to be late, because what the ranks usually do is not known yet, counted as
- * steps in which this rank and all others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long.
- * 101002323: a whole host now and then, of whose ranks the same one is always the latest by a little. 101002404: noise that lasts, as large in
- * each part of a minute, and larger on average than that of the others. */
+/* Healthy jobs in which a rank was named: last stages of pipelines, which were compared with stages whose noise shows
+ * less (500166, 500190) or by passes of their first step (500283), a stage that was late for ever since its usual work
+ * was learnt in a quick moment (3111), and noise that lasts, of which the others had shown little (500355); 900210 must
+ * not be named now that what comes now and then is judged in pipelines, too: its passes are not steps. 3000135,
+ * 3000201, 3001059, 3001233: noise that lasts and grew by and by to more than any rank had shown. 3000843, 3001173,
+ * 5001642, 5001975: such noise that grew within a few steps. 5000232: noise whose length only showed in latenesses
+ * below the tolerance. 5002080: a rank that had not been late from the start on. 3000078, 61001646: noise that lasts,
+ * behind larger latenesses of the others that do not. 9500751: ranks of one host that do the same, late together.
+ * 61000203: a host, before the others had shown that their noise does not last. 62000457: what the others may differ by
+ * was counted of this rank only. 62001930, 62002845, 62002866, 62002935: noise that lasts, as large for 24 steps and
+ * not constant. 63000012: one of two replicas, evenly by little. 64000038: a pipeline's first steps, in which nobody is
+ * seen to be late, because what the ranks usually do is not known yet, counted as steps in which this rank and all
+ * others were in time. 98001147: noise that lasts, counted as often as noise that lasts for half as long. 101002323: a
+ * whole host now and then, of whose ranks the same one is always the latest by a little. 101002404: noise that lasts,
+ * as large in each part of a minute, and larger on average than that of the others. */
 Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 {
 	static const unsigned healthy[] = { 3111, 500166, 500190, 500283, 500355, 900210, 3000135, 3000201, 3001059, 3001233,
@@ -73,13 +77,15 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 		cr_expect_eq(play(healthy[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s", healthy[i], what, result.text);
 }
 
-/* The same in jobs with a fault: 3000010, 3000842. 3000089: so from the first step on, by a third of it. 3000929, 5001209, 5002130, 5002546,
- * 5002667: by noise that lasts, as above. 431, 61000318: the same, for a few steps in a row, where the largest latenesses of the others were
- * single ones. 3001135: grown within two steps, from a lateness that was unusual already. 61001842: works with the late rank, whose steps were
- * longer than the windows of the sums. 62001659, 62001839: noise that lasts, as in healthy jobs. 71000048: works with a rank that stalls for
- * 5 s in one step of 20, which was not judged in all windows and so was not compared with. 96000919: the whole host of a rank that was late
- * again, after too few steps to say what the others of its host were late by. 97000837: the whole host of a rank whose own GPU was held back.
- * 97001126: three steps, each later than the one before. 103000748: noise that lasts, in the first windows. */
+/* The same in jobs with a fault: 3000010, 3000842. 3000089: so from the first step on, by a third of it. 3000929,
+ * 5001209, 5002130, 5002546, 5002667: by noise that lasts, as above. 431, 61000318: the same, for a few steps in a row,
+ * where the largest latenesses of the others were single ones. 3001135: grown within two steps, from a lateness that
+ * was unusual already. 61001842: works with the late rank, whose steps were longer than the windows of the sums.
+ * 62001659, 62001839: noise that lasts, as in healthy jobs. 71000048: works with a rank that stalls for 5 s in one step
+ * of 20, which was not judged in all windows and so was not compared with. 96000919: the whole host of a rank that was
+ * late again, after too few steps to say what the others of its host were late by. 97000837: the whole host of a rank
+ * whose own GPU was held back. 97001126: three steps, each later than the one before. 103000748: noise that lasts, in
+ * the first windows. */
 Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 {
 	static const unsigned faulty[] = { 3000010, 3000089, 3000842, 3000929, 5001209, 5002130, 5002546, 5002667, 431, 3001135,
@@ -137,8 +143,9 @@ Test(suite, seldom_names_a_healthy_rank_and_finds_most_of_the_others, .timeout =
 	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u", totals.right, totals.faulty);
 }
 
-/* In `scripts/test long`: jobs that nobody has seen. If a healthy rank is named in 0.5 % of jobs (docs/accuracy.md has less), it is in more
- * than 10 of 450 once in 45,000 runs; if 95 % are found (it has more), less than 90 % of 300 are once in 8,000. */
+/* In `scripts/test long`: jobs that nobody has seen. If a healthy rank is named in 0.5 % of jobs (docs/accuracy.md has
+ * less), it is in more than 10 of 450 once in 45,000 runs; if 95 % are found (it has more), less than 90 % of 300 are
+ * once in 8,000. */
 Test(suite, fresh_jobs_are_judged_as_well, .timeout = 2400)
 {
 	unsigned first = 10000000 + (unsigned)(time(NULL) % 100000) * 10000;

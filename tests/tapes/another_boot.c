@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes unpacked black boxes those of another machine: another boot id and host name, CLOCK_MONOTONIC that is ahead by some seconds, and a
- * wall clock that is ahead by some milliseconds.
+ * Makes unpacked black boxes those of another machine: another boot id and host name, CLOCK_MONOTONIC that is ahead by
+ * some seconds, and a wall clock that is ahead by some milliseconds.
  *
  *     another_boot SECONDS MILLISECONDS HOST BOOT-ID BOX...
  */

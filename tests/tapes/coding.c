@@ -47,8 +47,8 @@ void put_signed(struct buffer *buffer, int64_t number)
 	put_number(buffer, folded((uint64_t)number));
 }
 
-/* The lowest bit tells which of the two distances it is. A word that is far from both follows a 0, "as before", which is
- * never coded. */
+/* The lowest bit tells which of the two distances it is. A word that is far from both follows a 0, "as before", which
+ * is never coded. */
 void put_word(struct buffer *buffer, uint64_t word, uint64_t old, uint64_t *time_ns)
 {
 	uint64_t from_old = folded(word - old), from_time = folded(word - *time_ns);

@@ -40,8 +40,8 @@ static unsigned int grain_of(size_t index)
 	return is_time(index) ? KERNEL_GRAIN_BITS : 0;
 }
 
-/* What a word is likely to be: a wait begins soon after the last one's end, and is blocked for nearly all of it; who sleeps
- * now has done so since then. */
+/* What a word is likely to be: a wait begins soon after the last one's end, and is blocked for nearly all of it; who
+ * sleeps now has done so since then. */
 static uint64_t guess(const uint64_t *words, const uint64_t *before, size_t index)
 {
 	uint64_t length = words[WORD(end_ns)] - words[WORD(start_ns)];

@@ -21,7 +21,8 @@ size_t recorded_boxes_writers(const struct recorded_boxes *boxes, pid_t *pids, s
 bool recorded_boxes_are_left(const struct recorded_boxes *boxes);
 void recorded_boxes_free(struct recorded_boxes *boxes);
 
-/* The stand-in's GPUs are threads of the job. On a real machine no kernel shows what a GPU does: they are not recorded. */
+/* The stand-in's GPUs are threads of the job. On a real machine no kernel shows what a GPU does: they are not
+ * recorded. */
 bool machine_is_gpu(const char *thread_name);
 
 /* /proc of one process: every thread's files, and the descriptors that they wait for. */
@@ -33,7 +34,8 @@ void recorded_threads_descriptor(struct recording *recording, pid_t pid, int fd)
 void recorded_threads_polled(struct recording *recording, pid_t pid, uint64_t address);
 void recorded_threads_free(struct recorded_threads *threads);
 
-/* The children of this process's main thread, eight at most: their threads, and the pipes and sockets that they have open. */
+/* The children of this process's main thread, eight at most: their threads, and the pipes and sockets that they have
+ * open. */
 void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid, bool with_descriptors);
 
 /* The processes of ranks that have no box, by their environment, as found by the last recorded_slowly_look(). */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * play TAPE LEVEL: plays a tape to the collector's own code in virtual time, and prints each finding as a JSON line with the
- * milliseconds of the tape at which it was told. LEVEL: ebpf, root, proc (an ordinary user), self (boxes alone, live), or
- * report (what `rankwatch report` makes of the boxes in the end); `account` behind it prints where the ranks' time went
- * instead. play TAPE header: the tape's header. play TAPE boxes DIRECTORY: saves the boxes as they are in the end.
- * play world: the sizes that a tape's header must agree with.
+ * play TAPE LEVEL: plays a tape to the collector's own code in virtual time, and prints each finding as a JSON line
+ * with the milliseconds of the tape at which it was told. LEVEL: ebpf, root, proc (an ordinary user), self (boxes
+ * alone, live), or report (what `rankwatch report` makes of the boxes in the end); `account` behind it prints where the
+ * ranks' time went instead. play TAPE header: the tape's header. play TAPE boxes DIRECTORY: saves the boxes as they are
+ * in the end. play world: the sizes that a tape's header must agree with.
  */
 #include <errno.h>
 #include <fcntl.h>

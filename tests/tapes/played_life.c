@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of blackbox/life.c, collector/boxes/live_box.c, process_end.c and writer_process.c: what the kernel said of locks, of whose
- * processes they are (a job that is played is one user's), and of exit statuses. */
+/* In place of blackbox/life.c, collector/boxes/live_box.c, process_end.c and writer_process.c: what the kernel said of
+ * locks, of whose processes they are (a job that is played is one user's), and of exit statuses. */
 #include "played_life.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of two answers of the kernel, which the linker's --wrap leads here: the tape's machine was started when its boxes
- * say, and its clock stands at the tick that is played. A tape is played on machines that were started later, or a
- * minute ago; what compares boots, or times with the present, must not find that out. */
+/* In place of two answers of the kernel, which the linker's --wrap leads here: the tape's machine was started when its
+ * boxes say, and its clock stands at the tick that is played. A tape is played on machines that were started later, or
+ * a minute ago; what compares boots, or times with the present, must not find that out. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of collector/sources/machine/nvml_source.c, whose thread has a clock of its own: asks as it does, and has NVML's recorded
- * answers. */
+/* In place of collector/sources/machine/nvml_source.c, whose thread has a clock of its own: asks as it does, and has
+ * NVML's recorded answers. */
 #include "collector/sources/machine/nvml_source.h"
 
 #include <errno.h>

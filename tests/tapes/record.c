@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* record TAPE DIRECTORY < HEADER: records the job whose ranks have their black boxes in DIRECTORY (RANKWATCH_DIR), from before
- * its start until all that had a box have ended, or SIGTERM. HEADER: a JSON object. Says what it could not see. */
+/* record TAPE DIRECTORY < HEADER: records the job whose ranks have their black boxes in DIRECTORY (RANKWATCH_DIR), from
+ * before its start until all that had a box have ended, or SIGTERM. HEADER: a JSON object. Says what it could not
+ * see. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -138,8 +138,8 @@ static ssize_t coarsen(char *text, size_t room)
 			slices);
 }
 
-/* Of "4711 (a name) S 1 …" what is said of the thread: behind its start stand the whole process's pages, which change in
- * every thread's file at once. */
+/* Of "4711 (a name) S 1 …" what is said of the thread: behind its start stand the whole process's pages, which change
+ * in every thread's file at once. */
 static ssize_t shorten(char *text)
 {
 	char *end = strrchr(text, ')');

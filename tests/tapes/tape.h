@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tape: what a machine showed of one job, as bytes, tick by tick. A gzip file (`zcat NAME.tape | head -2` shows what it
- * is): "rankwatch tape 1", a line of JSON that says of what it was recorded, and streams: a number, a length, that many
- * bytes. The first stream is the order of what was seen, a letter each; what belongs to it lies in streams of its kind,
- * because like packs well beside like. Foreign input for whoever plays it.
+ * A tape: what a machine showed of one job, as bytes, tick by tick. A gzip file (`zcat NAME.tape | head -2` shows what
+ * it is): "rankwatch tape 1", a line of JSON that says of what it was recorded, and streams: a number, a length, that
+ * many bytes. The first stream is the order of what was seen, a letter each; what belongs to it lies in streams of its
+ * kind, because like packs well beside like. Foreign input for whoever plays it.
  */
 #ifndef TESTS_TAPES_TAPE_H
 #define TESTS_TAPES_TAPE_H
@@ -55,7 +55,8 @@ struct tape {
 	struct span streams[TAPE_STREAMS];
 };
 
-/* 0, or -errno and a sentence in `why`. Everything is unpacked and its checksum compared before a record is believed. */
+/* 0, or -errno and a sentence in `why`. Everything is unpacked and its checksum compared before a record is
+ * believed. */
 int tape_open(struct tape *tape, const char *path, char why[256]);
 /* False at the end. -EINVAL in *err: there is none. */
 bool tape_next(struct tape *tape, enum tape_record *record, int *err);

@@ -134,7 +134,8 @@ static void make_parents(const struct tree *tree, char *full)
 	}
 }
 
-/* "proc/4711/mem@7ffd00": bytes of a file that has only those. Returns where they stand, and cuts the path; 0: a whole file. */
+/* "proc/4711/mem@7ffd00": bytes of a file that has only those. Returns where they stand, and cuts the path; 0: a whole
+ * file. */
 static off_t place_in(char *full)
 {
 	char *at = strstr(full, "/mem@");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tape's files as they were at the tick that is played, in a directory in memory: what has a /proc, a /sys and black boxes
- * to read finds them there. */
+/* A tape's files as they were at the tick that is played, in a directory in memory: what has a /proc, a /sys and black
+ * boxes to read finds them there. */
 #ifndef TESTS_TAPES_TREE_H
 #define TESTS_TAPES_TREE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two ranks that make one call of each kind that NCCL treats differently, each with an element count of its own, so that
- * it can be found in a black box: what is there of it is what rankwatch sees of that NCCL. Prints one JSON line when all calls
- * have ended: which kinds this NCCL offers. Leaves when its standard input ends. An ordinary NCCL program.
+ * Two ranks that make one call of each kind that NCCL treats differently, each with an element count of its own, so
+ * that it can be found in a black box: what is there of it is what rankwatch sees of that NCCL. Prints one JSON line
+ * when all calls have ended: which kinds this NCCL offers. Leaves when its standard input ends. An ordinary NCCL
+ * program.
  */
 #include <cuda.h>
 #include <nccl.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pause frames of a network interface, of the link as a whole (IEEE 802.3x) and of single priorities (PFC, IEEE 802.1Qbb). They are not in
- * sysfs: each driver counts them under names of its own, which it gives out with the values by ioctl (SIOCETHTOOL; `ethtool -S` shows
- * them). Any user may ask. The names are those of the drivers mlx5 (Documentation/networking/device_drivers/ethernet/mellanox/mlx5/
- * counters.rst of the Linux kernel), bnxt_en (bnxt_ethtool.c), ice (ice_ethtool.c) and i40e (i40e_ethtool.c). One owner thread.
+ * Pause frames of a network interface, of the link as a whole (IEEE 802.3x) and of single priorities (PFC, IEEE
+ * 802.1Qbb). They are not in sysfs: each driver counts them under names of its own, which it gives out with the values
+ * by ioctl (SIOCETHTOOL; `ethtool -S` shows them). Any user may ask. The names are those of the drivers mlx5
+ * (Documentation/networking/device_drivers/ethernet/mellanox/mlx5/ counters.rst of the Linux kernel), bnxt_en
+ * (bnxt_ethtool.c), ice (ice_ethtool.c) and i40e (i40e_ethtool.c). One owner thread.
  */
 #ifndef COLLECTOR_SOURCES_MACHINE_PAUSE_COUNTERS_H
 #define COLLECTOR_SOURCES_MACHINE_PAUSE_COUNTERS_H

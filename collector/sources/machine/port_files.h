@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network ports of a machine as its sysfs shows them: all ports of RDMA devices, and network interfaces that belong to a
- * device (not lo, veth, bridges, bonds, VLANs: their traffic passes one of these, and would be counted twice). Files and
- * meaning: Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-class-net and sysfs-class-net-statistics of the
- * Linux kernel; names in hw_counters are the driver's (mlx5: drivers/infiniband/hw/mlx5/counters.c). What TCP sends again shows
- * no port: it is counted of the whole network namespace (proc_net_snmp, RFC 4022) and is reported as of a port of its own.
+ * The network ports of a machine as its sysfs shows them: all ports of RDMA devices, and network interfaces that belong
+ * to a device (not lo, veth, bridges, bonds, VLANs: their traffic passes one of these, and would be counted twice).
+ * Files and meaning: Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-class-net and
+ * sysfs-class-net-statistics of the Linux kernel; names in hw_counters are the driver's (mlx5:
+ * drivers/infiniband/hw/mlx5/counters.c). What TCP sends again shows no port: it is counted of the whole network
+ * namespace (proc_net_snmp, RFC 4022) and is reported as of a port of its own.
  */
 #ifndef COLLECTOR_SOURCES_MACHINE_PORT_FILES_H
 #define COLLECTOR_SOURCES_MACHINE_PORT_FILES_H

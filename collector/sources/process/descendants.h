@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the child processes of a process, and their children in turn, used between two readings of /proc: CPU time, also of those
- * that ended meanwhile and were waited for, and bytes read and written. Reads /proc/PID/task/TID/children (a kernel with
- * CONFIG_PROC_CHILDREN; without it no process has any), and stat and io of each. One owner thread.
+ * What the child processes of a process, and their children in turn, used between two readings of /proc: CPU time, also
+ * of those that ended meanwhile and were waited for, and bytes read and written. Reads /proc/PID/task/TID/children (a
+ * kernel with CONFIG_PROC_CHILDREN; without it no process has any), and stat and io of each. One owner thread.
  */
 #ifndef COLLECTOR_SOURCES_PROCESS_DESCENDANTS_H
 #define COLLECTOR_SOURCES_PROCESS_DESCENDANTS_H

@@ -19,9 +19,9 @@ void memory_round_free(struct memory_round *round);  /* accepts NULL */
 void memory_round_begin(struct memory_round *round);
 
 /*
- * Fills limit, held, hits, full and group of `state` with those of the group that limits `pid` most: its own or one above it,
- * as far as they are mounted here. root: "" or where a test has its /proc and /sys. round: NULL: everything is read anew. 0, -ENOENT: no
- * limit, or not seen, or another -errno.
+ * Fills limit, held, hits, full and group of `state` with those of the group that limits `pid` most: its own or one
+ * above it, as far as they are mounted here. root: "" or where a test has its /proc and /sys. round: NULL: everything
+ * is read anew. 0, -ENOENT: no limit, or not seen, or another -errno.
  */
 int memory_limit_read(struct memory_round *round, const char *root, pid_t pid, struct analysis_memory_state *state);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a process has its Python interpreter, and which version it is: from the process's memory alone. The executable or
- * libpython is found by its name in /proc/PID/maps, its symbols _PyRuntime and Py_Version (public since Python 3.11:
+ * Where a process has its Python interpreter, and which version it is: from the process's memory alone. The executable
+ * or libpython is found by its name in /proc/PID/maps, its symbols _PyRuntime and Py_Version (public since Python 3.11:
  * Include/pylifecycle.h) by the ELF headers and the GNU hash table that the loader has mapped. No file is opened: their
  * names are the job's.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the interpreter keeps what is read of it, by version, in bytes. 3.11: offsetof() of the headers that Debian's
- * python3.11-dev installs (Include/internal). 3.12: the same structures as its debug information and its headers describe them.
- * From 3.13 on the interpreter says itself where things are (_Py_DebugOffsets, Include/internal/pycore_debug_offsets.h), in a
- * table whose own form is that of the version: known of 3.13 to 3.15. Of any other nothing is said.
+ * python3.11-dev installs (Include/internal). 3.12: the same structures as its debug information and its headers
+ * describe them. From 3.13 on the interpreter says itself where things are (_Py_DebugOffsets,
+ * Include/internal/pycore_debug_offsets.h), in a table whose own form is that of the version: known of 3.13 to 3.15. Of
+ * any other nothing is said.
  */
 #ifndef COLLECTOR_SOURCES_PYTHON_PYTHON_LAYOUT_H
 #define COLLECTOR_SOURCES_PYTHON_PYTHON_LAYOUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One look at the Python of a process, in a process of its own with a deadline: the kernel lets nobody read memory whose
- * owner holds the lock of its address space, as one does that waits for a page of a dead file system.
+ * One look at the Python of a process, in a process of its own with a deadline: the kernel lets nobody read memory
+ * whose owner holds the lock of its address space, as one does that waits for a page of a dead file system.
  */
 #ifndef COLLECTOR_SOURCES_PYTHON_PYTHON_SAMPLER_H
 #define COLLECTOR_SOURCES_PYTHON_PYTHON_SAMPLER_H
@@ -13,7 +13,8 @@ enum { PYTHON_SAMPLER_PROCESS, PYTHON_SAMPLER_MAPS, PYTHON_SAMPLER_MEMORY, PYTHO
 enum { PYTHON_SAMPLER_MS = 1000 };
 
 struct python_sampler {
-	int files[PYTHON_SAMPLER_FILES]; /* /proc/PID, its maps and mem, and who may read what is closed to us (base/ancestor.h); -1 none */
+	/* /proc/PID, its maps and mem, and who may read what is closed to us (base/ancestor.h); -1 none */
+	int files[PYTHON_SAMPLER_FILES];
 	uint32_t tid;                 /* the thread that is asked about */
 	pid_t pid;
 	uint64_t start_ticks;
@@ -22,7 +23,8 @@ struct python_sampler {
 struct python_seen {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	bool waits;     /* the thread waited for the interpreter's lock */
-	int error;      /* 0, or why there is no view: -errno as of python_view_read() or ancestor_open_memory(), or -EXDEV */
+	/* 0, or why there is no view: -errno as of python_view_read() or ancestor_open_memory(), or -EXDEV */
+	int error;
 	struct python_view view;
 };
 

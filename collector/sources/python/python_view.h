@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of a Python interpreter in another process, and which of them holds the interpreter's lock (GIL), read from
- * its own structures while it runs. It is never stopped, so what is read may be torn: whoever reads believes only what two
- * reads in a row say alike (python_view_agree()). Every pointer is followed only to an object whose type says what it is.
+ * The threads of a Python interpreter in another process, and which of them holds the interpreter's lock (GIL), read
+ * from its own structures while it runs. It is never stopped, so what is read may be torn: whoever reads believes only
+ * what two reads in a row say alike (python_view_agree()). Every pointer is followed only to an object whose type says
+ * what it is.
  */
 #ifndef COLLECTOR_SOURCES_PYTHON_PYTHON_VIEW_H
 #define COLLECTOR_SOURCES_PYTHON_PYTHON_VIEW_H
@@ -23,7 +24,8 @@ struct python_thread {
 	uint64_t frame;            /* what two reads are compared by: address of its innermost frame … */
 	uint64_t instruction;      /* … and where in it */
 	struct python_place inner; /* the innermost function */
-	struct python_place own;   /* the innermost that is not of Python's own library or installed packages; "": none */
+	/* the innermost that is not of Python's own library or installed packages; "": none */
+	struct python_place own;
 };
 
 struct python_view {

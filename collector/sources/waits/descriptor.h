@@ -10,7 +10,9 @@
 #include "collector/sources/waits/mounts.h"
 
 struct descriptor {
-	char path[256];       /* "/x/events.out", "socket:[4711]", "socket:[4711] to 10.0.0.7:443" (TCP), "pipe:[4712]", "anon_inode:[eventpoll]" */
+	/* "/x/events.out", "socket:[4711]", "socket:[4711] to 10.0.0.7:443" (TCP), "pipe:[4712]",
+	 * "anon_inode:[eventpoll]" */
+	char path[256];
 	uint64_t inode;       /* 0: not known (kernels before 5.14 do not say) */
 	uint64_t device;      /* makedev(), 0: not known */
 	char file_system[16]; /* "" not known; sockfs, pipefs, anon_inodefs as the kernel calls them */

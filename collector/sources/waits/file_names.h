@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files were called that threads waited for a moment ago. A thread that waits on one file a hundred times a second is asked
- * for its name once: reading it takes 15 µs and seven system calls. One owner thread.
+ * What the files were called that threads waited for a moment ago. A thread that waits on one file a hundred times a
+ * second is asked for its name once: reading it takes 15 µs and seven system calls. One owner thread.
  */
 #ifndef COLLECTOR_SOURCES_WAITS_FILE_NAMES_H
 #define COLLECTOR_SOURCES_WAITS_FILE_NAMES_H

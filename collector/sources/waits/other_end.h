@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which child a thread waits for: the one that it waits to end, or that has the other end of the pipe, or of the TCP
- * connection over the loopback interface, that it reads. Only children of the process are asked, and only if exactly one comes into question. Reads files'
- * names with the rights that the thread has chosen (owner_rights.h). Bounded: OTHER_END_CHILDREN children,
- * OTHER_END_DESCRIPTORS descriptors of theirs in all, and 16,384 connections; of more nothing is found.
+ * connection over the loopback interface, that it reads. Only children of the process are asked, and only if exactly
+ * one comes into question. Reads files' names with the rights that the thread has chosen (owner_rights.h). Bounded:
+ * OTHER_END_CHILDREN children, OTHER_END_DESCRIPTORS descriptors of theirs in all, and 16,384 connections; of more
+ * nothing is found.
  */
 #ifndef COLLECTOR_SOURCES_WAITS_OTHER_END_H
 #define COLLECTOR_SOURCES_WAITS_OTHER_END_H

@@ -19,9 +19,9 @@ void proc_thread_begin(struct proc_thread *thread, uint32_t tid);
 void proc_thread_close(struct proc_thread *thread);
 
 /*
- * Fills thread, state, times, system call, its descriptor (the first of poll(2)'s), wait channel and, with_stack, frames
- * of `wait`. process_fd: /proc/PID. keep: leave the files open for the next time. 0, -ESRCH when the thread is gone, or
- * another -errno.
+ * Fills thread, state, times, system call, its descriptor (the first of poll(2)'s), wait channel and, with_stack,
+ * frames of `wait`. process_fd: /proc/PID. keep: leave the files open for the next time. 0, -ESRCH when the thread is
+ * gone, or another -errno.
  */
 int proc_thread_read(struct proc_thread *thread, int process_fd, bool keep, bool with_stack,
 		     struct analysis_wait *wait);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is at the other end of a TCP connection of another process, from /proc/PID/net/tcp and tcp6: its network namespace's own
- * tables. They are long on some machines: what was found is kept, and they are read once a second at most.
+ * Who is at the other end of a TCP connection of another process, from /proc/PID/net/tcp and tcp6: its network
+ * namespace's own tables. They are long on some machines: what was found is kept, and they are read once a second at
+ * most.
  */
 #ifndef COLLECTOR_SOURCES_WAITS_SOCKET_PEER_H
 #define COLLECTOR_SOURCES_WAITS_SOCKET_PEER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What stands for /dev/nvidiaN in a process: a FIFO of that name in a directory "dev" of a directory of our own under
- * TMPDIR or /tmp, opened and removed at once; where it cannot be made, an eventfd. NVIDIA's driver wakes whoever polls its
- * descriptor from an interrupt; here somebody writes to it.
+ * TMPDIR or /tmp, opened and removed at once; where it cannot be made, an eventfd. NVIDIA's driver wakes whoever polls
+ * its descriptor from an interrupt; here somebody writes to it.
  */
 #ifndef SIM_CUDA_DEVICES_DEVICE_FILE_H
 #define SIM_CUDA_DEVICES_DEVICE_FILE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A graph is what capture recorded: nodes that hold a task's payload and know which nodes come before them. A node
- * comes after everything it depends on, so the order of the array is an order in which they can run. Nodes are shared with
- * the executable graphs made from it and never change.
+ * comes after everything it depends on, so the order of the array is an order in which they can run. Nodes are shared
+ * with the executable graphs made from it and never change.
  */
 #ifndef SIM_CUDA_GRAPHS_GRAPH_H
 #define SIM_CUDA_GRAPHS_GRAPH_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The multiprocessors (SMs) of each device, for the kernels of this process: a running kernel holds one for each of its
- * blocks, all of them at most, until it ends. Kernels get them in the order in which they come. One whose blocks wait for
- * each other, or for other GPUs, begins when there is one for each block; any other begins with what is free.
+ * blocks, all of them at most, until it ends. Kernels get them in the order in which they come. One whose blocks wait
+ * for each other, or for other GPUs, begins when there is one for each block; any other begins with what is free.
  */
 #ifndef SIM_CUDA_KERNELS_MULTIPROCESSORS_H
 #define SIM_CUDA_KERNELS_MULTIPROCESSORS_H

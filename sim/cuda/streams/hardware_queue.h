@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues through which a GPU takes work: fewer than there may be streams, so that streams share them. A queue looks only
- * at its first entry. Work that has to wait for earlier work of its stream waits there, and holds up everything that was
- * put into the queue behind it, of whatever stream. Once it has begun the queue looks at the next.
+ * The queues through which a GPU takes work: fewer than there may be streams, so that streams share them. A queue looks
+ * only at its first entry. Work that has to wait for earlier work of its stream waits there, and holds up everything
+ * that was put into the queue behind it, of whatever stream. Once it has begun the queue looks at the next.
  */
 #ifndef SIM_CUDA_STREAMS_HARDWARE_QUEUE_H
 #define SIM_CUDA_STREAMS_HARDWARE_QUEUE_H
@@ -17,7 +17,8 @@
 enum queue_passage {
 	QUEUE_WHEN_IT_BEGINS, /* a kernel: holds up what is behind it until all before it in its stream is done */
 	QUEUE_WHEN_IT_ENDS,   /* a wait for a value in memory: until that is there */
-	QUEUE_AT_ONCE,        /* a record or a write: the GPU makes it when the work before it is done, and nobody waits for it */
+	/* a record or a write: the GPU makes it when the work before it is done, and nobody waits for it */
+	QUEUE_AT_ONCE,
 	QUEUE_NOT,            /* not through this queue: what waits for it is held up behind it */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A true spin takes a processor for each rank. Here a spinning thread computes for HOST_SHARE_BURST_NS and then sleeps,
- * so that all hosts of a machine whose every device is waited for take an eightieth of its processors at most: the share
- * is processors / (80 x devices), or what SIM_CUDA_SPIN says in percent. With enough processors it never sleeps.
+ * so that all hosts of a machine whose every device is waited for take an eightieth of its processors at most: the
+ * share is processors / (80 x devices), or what SIM_CUDA_SPIN says in percent. With enough processors it never sleeps.
  */
 #ifndef SIM_CUDA_STREAMS_HOST_SHARE_H
 #define SIM_CUDA_STREAMS_HOST_SHARE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that waits for a stream waits for a point: the number of a task, reached when that task is done. Streams that
- * wait for each other sleep on a condition variable; how the program's threads wait is in host_wait.h.
+ * Everything that waits for a stream waits for a point: the number of a task, reached when that task is done. Streams
+ * that wait for each other sleep on a condition variable; how the program's threads wait is in host_wait.h.
  */
 #ifndef SIM_CUDA_STREAMS_STREAM_POINT_H
 #define SIM_CUDA_STREAMS_STREAM_POINT_H
@@ -38,7 +38,8 @@ struct CUstream_st {
 	CUcontext context;
 	CUstream next; /* in context->streams */
 	struct hardware_queue *hardware; /* which its work goes through; NULL: none, as the branches of a graph */
-	bool waits; /* work that does not go through the queue was submitted last: what follows has to wait for it there */
+	/* work that does not go through the queue was submitted last: what follows has to wait for it there */
+	bool waits;
 	bool non_blocking;
 	int priority;
 	unsigned int references; /* under lock: the handle, the thread, every point */

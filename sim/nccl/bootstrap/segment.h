@@ -53,7 +53,8 @@ struct segment_shared {
 	struct gate ring_gate;   /* connections of collectives; so, too */
 	atomic_bool broken;      /* another host cannot be reached: what it said last is not known */
 	struct segment_rank ranks[SEGMENT_RANKS_MAX];
-	_Atomic uint32_t signals[SEGMENT_RANKS_MAX][SEGMENT_RANKS_MAX]; /* of ncclSignal, so far: to the first, from the second */
+	/* of ncclSignal, so far: to the first, from the second */
+	_Atomic uint32_t signals[SEGMENT_RANKS_MAX][SEGMENT_RANKS_MAX];
 };
 
 struct segment {

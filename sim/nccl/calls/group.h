@@ -7,8 +7,8 @@
 
 void group_enter(void);
 /*
- * At the end of a call, after group_enter: an error spoils the group. The outermost one runs the group, or starts it when
- * its communicators do not block. comm, or NULL: when it does not block, its state is the answer.
+ * At the end of a call, after group_enter: an error spoils the group. The outermost one runs the group, or starts it
+ * when its communicators do not block. comm, or NULL: when it does not block, its state is the answer.
  */
 ncclResult_t group_leave_with(ncclResult_t result, struct ncclComm *comm);
 

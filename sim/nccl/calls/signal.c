@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ncclSignal and ncclWaitSignal: no profiler hears of them. Both are in stream order, and a wait holds its stream up until the signals
- * have come or the communicator is stopped. ncclPutSignal would have to write into another process's memory, which nobody shares here.
+ * ncclSignal and ncclWaitSignal: no profiler hears of them. Both are in stream order, and a wait holds its stream up
+ * until the signals have come or the communicator is stopped. ncclPutSignal would have to write into another process's
+ * memory, which nobody shares here.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -82,8 +82,8 @@ struct ncclComm {
 const char *function_name(enum function function);
 
 /*
- * A communicator that is nobody's rank yet, on a copy of the config; NULL = defaults. ncclInvalidArgument: the config is
- * bad; ncclSystemError: out of memory.
+ * A communicator that is nobody's rank yet, on a copy of the config; NULL = defaults. ncclInvalidArgument: the config
+ * is bad; ncclSystemError: out of memory.
  */
 ncclResult_t comm_new(struct ncclComm **comm, const ncclConfig_t *config, CUdevice device);
 /* Makes it rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections at first use, as NCCL makes them: on the host, in the outermost group's end, before anything is launched, and
- * with the peers: whoever comes first waits. Each direction of a pair connects with its first Send and Recv (pairs on
- * two hosts are connected by init). The ranks of a communicator connect with its first collective, or by init where
+ * Connections at first use, as NCCL makes them: on the host, in the outermost group's end, before anything is launched,
+ * and with the peers: whoever comes first waits. Each direction of a pair connects with its first Send and Recv (pairs
+ * on two hosts are connected by init). The ranks of a communicator connect with its first collective, or by init where
  * NCCL does without cuMem (NCCL_CUMEM_ENABLE=0), or is asked to (NCCL_RUNTIME_CONNECT=0), or is older than 2.22. All
  * collectives run as rings: one algorithm, one connection.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers by which NCCL finds the times of a kernel's works for KernelCh. The GPU counts the works of each channel as it runs
- * them, and notes when the last 64 began and ended. The host counts them as it plans them. A work's events come as soon as
- * the GPU's note at its place has its number or a higher one, and have that note's time. So where the host falls behind,
- * they come at once and have the time of another work: src/transport/profiler.cc, profilerProxyProgress() (2.27 to 2.30),
- * and src/device/common.h, profiler().
+ * The numbers by which NCCL finds the times of a kernel's works for KernelCh. The GPU counts the works of each channel
+ * as it runs them, and notes when the last 64 began and ended. The host counts them as it plans them. A work's events
+ * come as soon as the GPU's note at its place has its number or a higher one, and have that note's time. So where the
+ * host falls behind, they come at once and have the time of another work: src/transport/profiler.cc,
+ * profilerProxyProgress() (2.27 to 2.30), and src/device/common.h, profiler().
  *
  * Which runs the host counts: docs/stand-in.md, "Profiler plugin".
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hosts must say to each other of a collective: after each phase of each piece, a host needs the outboxes of the
- * ranks of the others (mover_collective.c). Both ends compute the same numbers.
+ * What the hosts must say to each other of a collective: after each phase of each piece, a host needs the outboxes of
+ * the ranks of the others (mover_collective.c). Both ends compute the same numbers.
  */
 #ifndef SIM_NCCL_NETWORK_EXCHANGE_H
 #define SIM_NCCL_NETWORK_EXCHANGE_H

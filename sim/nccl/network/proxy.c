@@ -46,7 +46,8 @@ static bool is_active(const struct proxy *proxy)
 	return channel_ops_are_active(proxy->channels) || (network && network_has_transfers(network));
 }
 
-/* Moves what can be moved. Reported when that changes: whether anything did, or a kernel is watched, which never is idle.
+/* Moves what can be moved. Reported when that changes: whether anything did, or a kernel is watched, which never is
+ * idle.
  */
 static bool advance(struct proxy *proxy)
 {
@@ -277,8 +278,8 @@ static void proxy_free(struct proxy *proxy)
 	proxy->wake_fd = -1;
 }
 
-/* NCCL makes the thread with the first connection that it drives: to the own network, which a communicator that connects
- * in init has always (init.cc); to another host; for the events of channels (profiler.cc). */
+/* NCCL makes the thread with the first connection that it drives: to the own network, which a communicator that
+ * connects in init has always (init.cc); to another host; for the events of channels (profiler.cc). */
 static bool is_needed_in_init(const struct ncclComm *comm)
 {
 	return comm->network || (comm->collectives_connected && (comm->nranks > 1 || release()->proxy_of_one));

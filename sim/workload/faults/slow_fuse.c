@@ -2,8 +2,8 @@
 /*
  * A slow disk for those who may not throttle a real one, and an NFS-like one: a FUSE file system that passes one flat
  * directory through. fsync(2) and close(2) take as long as a disk of the given speed would need for what was written
- * since the last one, reads as long as for what is read; with "sync" each write(2) does, as on a mount with that option.
- * At 1 byte a second it is a server that never answers again. A process in it can be killed, as with NFS.
+ * since the last one, reads as long as for what is read; with "sync" each write(2) does, as on a mount with that
+ * option. At 1 byte a second it is a server that never answers again. A process in it can be killed, as with NFS.
  *
  *     slow-fuse BYTES_PER_SECOND BACKING_DIRECTORY MOUNT_POINT [sync]
  */
@@ -176,7 +176,8 @@ static int slow_unlink(const char *path)
 	return unlinkat(disk.backing, below(path), 0) ? -errno : 0;
 }
 
-/* That a waiting process was killed is reported to us by SIGUSR1; this needs a second thread beside the one that sleeps. */
+/* That a waiting process was killed is reported to us by SIGUSR1; this needs a second thread beside the one that
+ * sleeps. */
 static void *slow_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
 	(void)connection;

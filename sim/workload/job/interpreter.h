@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The real Python as the process of a rank: rank.py, beside the workload, loads workload.so and calls workload_rank()
- * from its main thread. What a training loop does in Python between two steps is a function there, which C calls: it needs
- * the interpreter's lock for that, and gets it when the threads that rank.py has started let go of it.
+ * from its main thread. What a training loop does in Python between two steps is a function there, which C calls: it
+ * needs the interpreter's lock for that, and gets it when the threads that rank.py has started let go of it.
  */
 #ifndef SIM_WORKLOAD_JOB_INTERPRETER_H
 #define SIM_WORKLOAD_JOB_INTERPRETER_H

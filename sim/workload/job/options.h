@@ -15,7 +15,8 @@ struct fault_kind;
 struct options {
 	int ranks; /* started by our own launcher */
 	int hosts; /* that they claim, in blocks of ranks; 0 = the one that they are on */
-	const char *box_dirs; /* each host's ranks record in a directory of their own below this one; NULL: as the environment says */
+	/* each host's ranks record in a directory of their own below this one; NULL: as the environment says */
+	const char *box_dirs;
 	int layers;
 	size_t elements; /* of one layer's parameters on one rank */
 	enum values_type gradients; /* what they are reduced in */

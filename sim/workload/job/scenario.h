@@ -15,7 +15,8 @@ struct scenario {
 	const char *kind;	      /* as in a finding; NULL: healthy, not one line */
 	const char *cause;	      /* class; NULL: healthy, or a kind that has no cause (desync) */
 	int rank;		      /* -1: healthy, or all of them */
-	int peer;		      /* larger; named with it: nobody can tell the two apart, or both are its host; 0: none */
+	/* larger; named with it: nobody can tell the two apart, or both are its host; 0: none */
+	int peer;
 	const char *scope;	      /* that the finding must have; NULL: any */
 	const char *origin;	      /* of values, as in a finding; NULL: they have none */
 	int first_bad;		      /* index of the first of them; -1: not known. Counts only with an origin */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters sharded over a group, as FSDP2 does it: an in-place AllGather (bf16 or fp8) before a layer is used, on a stream
- * of its own and a few layers ahead; a ReduceScatter of its gradients, out of place, on another stream. HSDP
+ * Parameters sharded over a group, as FSDP2 does it: an in-place AllGather (bf16 or fp8) before a layer is used, on a
+ * stream of its own and a few layers ahead; a ReduceScatter of its gradients, out of place, on another stream. HSDP
  * adds an in-place AllReduce of what that leaves, over the replicas, on a third.
  */
 #ifndef SIM_WORKLOAD_MODEL_FSDP_H

@@ -26,7 +26,8 @@ struct collective_call {
 	CUstream stream;
 };
 
-/* Sees the data of every call, Send and Recv, too: in stream order before it (Recv has none) and behind it (nor has Send).
+/* Sees the data of every call, Send and Recv, too: in stream order before it (Recv has none) and behind it (nor has
+ * Send).
  */
 struct collective_watch {
 	void (*sending)(void *argument, const struct collective_call *call);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One GPU as training sees it: a context, the stream of computation and a kernel that takes as long as it is asked to. */
+/* One GPU as training sees it: a context, the stream of computation and a kernel that takes as long as it is asked
+ * to. */
 #ifndef SIM_WORKLOAD_TRAINING_GPU_H
 #define SIM_WORKLOAD_TRAINING_GPU_H
 

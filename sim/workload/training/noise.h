@@ -2,8 +2,9 @@
 /*
  * How computation varies on healthy GPUs, by sizes that are known. Two parts, both relative to the time asked for:
  * spread: rank r of n is slower by spread x r / (n - 1), always;
- * noise: each step is longer by noise on average, log-normal with sigma 1 (one step in a hundred by six times that), and
- * a rank's steps go on as they were: their logarithms have an autocorrelation of NOISE_CORRELATION from step to step.
+ * noise: each step is longer by noise on average, log-normal with sigma 1 (one step in a hundred by six times that),
+ * and a rank's steps go on as they were: their logarithms have an autocorrelation of NOISE_CORRELATION from step to
+ * step.
  */
 #ifndef SIM_WORKLOAD_TRAINING_NOISE_H
 #define SIM_WORKLOAD_TRAINING_NOISE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of a rank's calls as they go by: what sort they are, what a fault makes of them (fault_values.c), and how a
- * NaN spreads. In the fault's step it goes where data flow, decided on the streams and not on the host: what is computed
- * from a bad activation is bad, a bad gradient makes the gradients' norm bad. That carries it to all ranks, and from the
- * next step on everything is NaN, as in training.
+ * NaN spreads. In the fault's step it goes where data flow, decided on the streams and not on the host: what is
+ * computed from a bad activation is bad, a bad gradient makes the gradients' norm bad. That carries it to all ranks,
+ * and from the next step on everything is NaN, as in training.
  */
 #ifndef SIM_WORKLOAD_TRAINING_TRAFFIC_H
 #define SIM_WORKLOAD_TRAINING_TRAFFIC_H

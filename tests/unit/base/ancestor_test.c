@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What an ancestor reads for a process that may not: between two children of this one, as a job and its collector are. With Yama's
- * ptrace_scope 1 and without root, that is the only way; elsewhere the kernel would let the second read the first by itself. */
+/* What an ancestor reads for a process that may not: between two children of this one, as a job and its collector are.
+ * With Yama's ptrace_scope 1 and without root, that is the only way; elsewhere the kernel would let the second read the
+ * first by itself. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>

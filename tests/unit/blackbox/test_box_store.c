@@ -156,8 +156,8 @@ static void copy_one(const struct box_store *store, const char *name, struct tim
 	close(to);
 }
 
-/* More than the inventory has room for at first, made in another order than that of their age, three within each second.
- * The oldest is no box and has to stay: those behind it go all the same. */
+/* More than the inventory has room for at first, made in another order than that of their age, three within each
+ * second. The oldest is no box and has to stay: those behind it go all the same. */
 Test(box_store, of_many_boxes_exactly_the_oldest_go)
 {
 	enum { COPIES = 150, KEPT = 100, STRIDE = 67 /* has no divisor in common with COPIES */ };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is read of black boxes that are drawn from numbers, live and from their saved copies, in runs that begin and end anywhere: at the end
- * of a ring, of a table, of a chunk, or behind it. One line for each look, with a number that is made of all that was read.
- * Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
- * `ninja -C build box-courses`. With COURSES_SHOWN=FILE what was read lies there in full.
+ * What is read of black boxes that are drawn from numbers, live and from their saved copies, in runs that begin and end
+ * anywhere: at the end of a ring, of a table, of a chunk, or behind it. One line for each look, with a number that is
+ * made of all that was read. Other tests say what must be so; this one that nothing changes unnoticed. A change that is
+ * meant: `ninja -C build box-courses`. With COURSES_SHOWN=FILE what was read lies there in full.
  */
 #include <criterion/criterion.h>
 
@@ -119,7 +119,8 @@ static void act(void)
 	}
 }
 
-/* Where a run begins, and how long it is: around what a table holds, a look at communicators (16) and a chunk (128 operations). */
+/* Where a run begins, and how long it is: around what a table holds, a look at communicators (16) and a chunk (128
+ * operations). */
 static void drawn_run(uint32_t slots, uint32_t *first, uint32_t *room)
 {
 	static const uint32_t rooms[] = { 0, 1, 15, 16, 17, 127, 128, 129, 255, SLOTS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boxes are made, read and saved while signals interrupt calls of the kernel, which then do a part of their work or none of it, and
- * while one of these calls fails. The linker leads the calls here (interrupted_args in meson.build).
+ * Boxes are made, read and saved while signals interrupt calls of the kernel, which then do a part of their work or
+ * none of it, and while one of these calls fails. The linker leads the calls here (interrupted_args in meson.build).
  */
 #include <criterion/criterion.h>
 

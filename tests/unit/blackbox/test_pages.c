@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The size of a page differs between kernels of aarch64: 4, 16 or 64 KiB. What is in a box lies where it lies on all of them. Here the
- * kernel is asked through functions that have another size of page; the linker leads the calls here.
+ * The size of a page differs between kernels of aarch64: 4, 16 or 64 KiB. What is in a box lies where it lies on all of
+ * them. Here the kernel is asked through functions that have another size of page; the linker leads the calls here.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A copy of what another process writes may have a newer word beside an older one, in any order: on Arm even where x86 keeps the order
- * of the stores. Here the first copy is so, the file is not. The linker leads pread here.
+ * A copy of what another process writes may have a newer word beside an older one, in any order: on Arm even where x86
+ * keeps the order of the stores. Here the first copy is so, the file is not. The linker leads pread here.
  */
 #include <criterion/criterion.h>
 

@@ -132,7 +132,8 @@ Test(writer_places, a_directory_that_is_taken_away_meanwhile_is_made_again, .tim
 	waitpid(remover, NULL, 0);
 }
 
-/* A program may have been started without a standard input: then the first directory on the way is the first descriptor there is. */
+/* A program may have been started without a standard input: then the first directory on the way is the first descriptor
+ * there is. */
 Test(writer_places, a_directory_whose_descriptor_is_0_is_a_directory)
 {
 	struct box_writer writer;

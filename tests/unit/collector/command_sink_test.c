@@ -122,7 +122,8 @@ Test(command_sink, one_that_takes_too_long_is_killed_with_its_children)
 	expect_said("killed: it took longer than 0.3 s");
 	pid_t child = atoi(contents("child"));
 	cr_assert_gt(child, 0);
-	/* Nobody of ours reaps it: until init does it is there, dead. A signal is sent at once and taken when it gets a CPU. */
+	/* Nobody of ours reaps it: until init does it is there, dead. A signal is sent at once and taken when it gets a
+	 * CPU. */
 	snprintf(command, sizeof(command), "grep -q \"^State:.*[RSD]\" /proc/%d/status", child);
 	for (int waited = 0; system(command) == 0; waited += 10, usleep(10000))
 		cr_assert_lt(waited, DEADLINE_MS);

@@ -213,8 +213,8 @@ Test(forged, one_whose_process_has_ended_and_whose_pid_is_anothers_tells_nothing
 	cr_expect_eq(times(said, "it is another process"), 1, "%s", said);
 }
 
-/* The owner's copy of the writer's box, on the owner's file system, which says that the writer holds its lock. What is said of it is
- * good until the next call. */
+/* The owner's copy of the writer's box, on the owner's file system, which says that the writer holds its lock. What is
+ * said of it is good until the next call. */
 static const char *watch_through_a_liar(void)
 {
 	char here[BOX_PLACE_PATH + 16], by[BOX_PLACE_PATH + 32], command[4 * BOX_PLACE_PATH + 128];

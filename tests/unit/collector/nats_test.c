@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What surrounds a NATS server, without one: subjects, addresses, queues, who is heard, one list of many nodes' findings. */
+/* What surrounds a NATS server, without one: subjects, addresses, queues, who is heard, one list of many nodes'
+ * findings. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -707,7 +708,8 @@ Test(echoes, who_sees_all_ranks_or_knows_who_it_was_is_told_at_once)
 	echoes_free(&echoes);
 }
 
-/* Names a rank of its own as the first that had it, because it does not see what came before. Another host saw who brought it. */
+/* Names a rank of its own as the first that had it, because it does not see what came before. Another host saw who
+ * brought it. */
 Test(echoes, who_does_not_see_what_came_before_is_not_told_where_another_saw_the_birth)
 {
 	struct echoes echoes = { 0 };
@@ -742,7 +744,8 @@ static json_t *clean_inputs(const char *id)
 	return finding;
 }
 
-/* All have the bad result. The inputs on h1 and h2 were clean, and that on h0 was not scanned: rank 0 only can have brought it. */
+/* All have the bad result. The inputs on h1 and h2 were clean, and that on h0 was not scanned: rank 0 only can have
+ * brought it. */
 Test(echoes, whose_inputs_were_clean_is_not_told_where_those_of_another_were_not_seen)
 {
 	struct echoes echoes = { 0 };
@@ -928,7 +931,8 @@ static void send_life(struct story *story, const char *host, unsigned number, co
 	send_letter(story, SUBJECT_HOSTS, host, object, now_ns);
 }
 
-/* What host `host` saw, which is two of eight ranks: `rank` and the next one. Both inputs were overwritten before they were scanned. */
+/* What host `host` saw, which is two of eight ranks: `rank` and the next one. Both inputs were overwritten before they
+ * were scanned. */
 static json_t *part_of(const char *id, const char *host, int rank, int sequence)
 {
 	json_t *part = bad_value(id, "open", "output", "inconclusive", sequence, false);

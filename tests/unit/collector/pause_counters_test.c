@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pause frames by the names of four drivers, from files, and through ioctl(2) from a driver that is played here and from one of this kernel. */
+/* Pause frames by the names of four drivers, from files, and through ioctl(2) from a driver that is played here and
+ * from one of this kernel. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/ethtool.h>

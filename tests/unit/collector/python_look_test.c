@@ -266,7 +266,8 @@ static bool is_possible(const struct python_place *place)
 	       is_one_of(place->function, library, sizeof(library) / sizeof(*library));
 }
 
-/* Forty threads that run and pass the lock on: whatever is said of any of them is one of the functions that they can be in. */
+/* Forty threads that run and pass the lock on: whatever is said of any of them is one of the functions that they can be
+ * in. */
 Test(python_sampler, threads_that_run_are_seen_in_what_they_run_or_nowhere)
 {
 	static struct python_seen seen;

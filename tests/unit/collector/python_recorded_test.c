@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What was read of real interpreters of every version that is known, kept as inputs of the fuzzer (tests/fuzz/corpus/python): it is
- * understood on machines without any of them. And the interpreter's own table (_Py_DebugOffsets), believed only in the forms
- * that are known. */
+/* What was read of real interpreters of every version that is known, kept as inputs of the fuzzer
+ * (tests/fuzz/corpus/python): it is understood on machines without any of them. And the interpreter's own table
+ * (_Py_DebugOffsets), believed only in the forms that are known. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static bool one_line(void *argument, char *line, size_t room)
 	return true;
 }
 
-/* Where these bytes stand in the recording, NULL: nowhere as a whole. The first counts: threads went on while they were read. */
+/* Where these bytes stand in the recording, NULL: nowhere as a whole. The first counts: threads went on while they were
+ * read. */
 static unsigned char *bytes_at(struct recording *recording, uint64_t address, size_t size)
 {
 	size_t at = sizeof(uint32_t) + recording->maps;
@@ -84,7 +85,8 @@ static int view_of(struct recording *recording, struct python_view *view)
 	struct remote_memory memory = memory_of(recording);
 	const struct python_image image = image_of(recording);
 
-	return python_view_read(&memory, &image, 1, view); /* all threads have room: it does not matter which is asked for */
+	/* all threads have room: it does not matter which is asked for */
+	return python_view_read(&memory, &image, 1, view);
 }
 
 static const struct {
@@ -146,7 +148,8 @@ static void put_word(struct recording *recording, uint64_t address, uint64_t wor
 	memcpy(bytes, &word, sizeof(word));
 }
 
-/* 3.11 and 3.12 have no table. Where the pointer to the youngest generation leads elsewhere, the collector's state has another place. */
+/* 3.11 and 3.12 have no table. Where the pointer to the youngest generation leads elsewhere, the collector's state has
+ * another place. */
 Test(python_recorded, a_collector_in_another_place_is_not_believed)
 {
 	static struct recording recording;
@@ -169,7 +172,8 @@ Test(python_recorded, a_collector_in_another_place_is_not_believed)
 	}
 }
 
-/* The places in the table are those of the three versions' headers (Include/internal/pycore_debug_offsets.h; 3.13: pycore_runtime.h). */
+/* The places in the table are those of the three versions' headers (Include/internal/pycore_debug_offsets.h; 3.13:
+ * pycore_runtime.h). */
 static const struct damage {
 	const char *what;
 	unsigned word[3]; /* of 3.13, 3.14, 3.15 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What no stand-in for the kernel's side (ebpf/probes.h) has anything to say about: names of stacks, and what programs cost. */
+/* What no stand-in for the kernel's side (ebpf/probes.h) has anything to say about: names of stacks, and what programs
+ * cost. */
 #include "ebpf/probes.h"
 
 int probes_stack(struct probes *probes, int32_t stack_id, char (*frames)[40], int room)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How often the collector reads what it watches. The ranks are processes with black boxes; the kernel's programs are played. */
+/* How often the collector reads what it watches. The ranks are processes with black boxes; the kernel's programs are
+ * played. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>

@@ -106,7 +106,8 @@ Test(boxes, of_a_job_that_was_started_again_its_earlier_starts_are_found_and_no_
 	make_start(directory, "other", 1, 0xe, 205);
 	make_start(directory, "local", 1, 0xf, 210);
 	make_start(directory, "local", 2, 0x10, 220);
-	make_start(directory, "local", 2, 0x11, 221); /* a group of the same start that shares no communicator with the rest */
+	/* a group of the same start that shares no communicator with the rest */
+	make_start(directory, "local", 2, 0x11, 221);
 	open_all(&boxes, directory, &refusals);
 	cr_assert_eq(boxes.run_count, 8);
 	cr_assert_eq(earlier_starts(&boxes, times), 2);

@@ -334,7 +334,8 @@ static void end_collector(pid_t pid, const char *job)
 	unlink(address.own);
 }
 
-/* Of a job that lives until rankwatch has said what is awaited. A plugin with sanitizers cannot be loaded into it: it would die at once. */
+/* Of a job that lives until rankwatch has said what is awaited. A plugin with sanitizers cannot be loaded into it: it
+ * would die at once. */
 static const char *output_of_run(const char *job, const char *until)
 {
 	awaited = until;

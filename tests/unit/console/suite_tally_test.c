@@ -74,7 +74,8 @@ Test(suite_tally, counts_verdicts_by_fault)
 	suite_tally_free(&tally);
 }
 
-/* Creep: 8 steps and 40, the oracle's 4. The host's that was named in part counts its steps, and is not held against the oracle. */
+/* Creep: 8 steps and 40, the oracle's 4. The host's that was named in part counts its steps, and is not held against
+ * the oracle. */
 Test(suite_tally, tells_steps_bands_and_shares)
 {
 	struct suite_tally tally = some();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A watched process that calls exec is another program, perhaps a set-user-id one: nothing of it is recorded. On the real
- * kernel; needs root and BPF, without them it says so and exits with 77. */
+/* A watched process that calls exec is another program, perhaps a set-user-id one: nothing of it is recorded. On the
+ * real kernel; needs root and BPF, without them it says so and exits with 77. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

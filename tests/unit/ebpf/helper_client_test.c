@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a collector makes of a helper that answers late, or not at all: the helper's end of the socket is this test's. */
+/* What a collector makes of a helper that answers late, or not at all: the helper's end of the socket is this
+ * test's. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_stalls [--helper] [--short] [--emulated]: real stalls on the real kernel. What the sources report is compared with the
- * victim's own clock. It needs root and BPF, or with --helper, which any user may give, a rankwatchd that answers; without them it
- * says so and exits with 77. --short, and the other two: only that each way of seeing works. --emulated: each instruction
- * takes long.
+ * host_stalls [--helper] [--short] [--emulated]: real stalls on the real kernel. What the sources report is compared
+ * with the victim's own clock. It needs root and BPF, or with --helper, which any user may give, a rankwatchd that
+ * answers; without them it says so and exits with 77. --short, and the other two: only that each way of seeing works.
+ * --emulated: each instruction takes long.
  */
 #include <errno.h>
 #include <signal.h>
@@ -576,8 +576,8 @@ static check *const few[] = { check_sleep, check_before, check_lock,  check_pipe
 			      check_interrupted, check_poll, check_compat };
 static check *const with_disk[] = { check_fsync, check_chain };
 
-/* Where one fails, everything that was seen of its victim is printed: a failure that comes once in a hundred runs has to be
- * explained by what it left. */
+/* Where one fails, everything that was seen of its victim is printed: a failure that comes once in a hundred runs has
+ * to be explained by what it left. */
 static void run(struct bench *bench, check *const *checks, size_t count)
 {
 	struct probes_loss loss;

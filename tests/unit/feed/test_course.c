@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that a feed tells the analysis of boxes that are drawn from numbers: polled while they are written, at times that meet each
- * of its limits to the nanosecond, and replayed. One line for each poll: when, what it answered, how many records of each kind it told, and a
- * number that is made of all of them. Other tests say what must be so; this one that nothing changes unnoticed. A change
- * that is meant: `ninja -C build feed-courses`. With COURSES_SHOWN=FILE what was told lies there in full.
+ * Everything that a feed tells the analysis of boxes that are drawn from numbers: polled while they are written, at
+ * times that meet each of its limits to the nanosecond, and replayed. One line for each poll: when, what it answered,
+ * how many records of each kind it told, and a number that is made of all of them. Other tests say what must be so;
+ * this one that nothing changes unnoticed. A change that is meant: `ninja -C build feed-courses`. With
+ * COURSES_SHOWN=FILE what was told lies there in full.
  */
 #include <criterion/criterion.h>
 #include <sys/sysmacros.h>

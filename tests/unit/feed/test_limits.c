@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Both sides of what a feed decides: when something is passed on, how much of it, and what a damaged or lost part costs. */
+/* Both sides of what a feed decides: when something is passed on, how much of it, and what a damaged or lost part
+ * costs. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -307,8 +308,9 @@ Test(limits, each_claim_in_the_making_is_waited_for_from_when_it_was_met)
 	feed_free(feed);
 }
 
-/* A thread that was interrupted between its claim and its first write to the slot, which has an operation of a turn before
- * that is in flight, and ends before the thread goes on. Returns how many are passed then, when the box is read behind this time. */
+/* A thread that was interrupted between its claim and its first write to the slot, which has an operation of a turn
+ * before that is in flight, and ends before the thread goes on. Returns how many are passed then, when the box is read
+ * behind this time. */
 static int passed_when_it_goes_on(uint64_t at_ns)
 {
 	struct feed *feed = start();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a feed takes it gives back: blocks and descriptors, also when a request for memory is refused, each of them once. */
+/* What a feed takes it gives back: blocks and descriptors, also when a request for memory is refused, each of them
+ * once. */
 #include <criterion/criterion.h>
 
 #include <errno.h>

@@ -98,8 +98,8 @@ Test(replay, the_analysis_sees_an_operation_as_far_as_it_was)
 	}
 }
 
-/* Whoever reads this can do nothing with a process that has ended, nor by a box of which it is not known whether its process runs, as of a
- * copy. A collector that cannot tell goes on as long as the box does. */
+/* Whoever reads this can do nothing with a process that has ended, nor by a box of which it is not known whether its
+ * process runs, as of a copy. A collector that cannot tell goes on as long as the box does. */
 Test(replay, a_process_that_is_not_seen_to_run_is_told_as_past)
 {
 	struct box_writer writer;
@@ -250,8 +250,8 @@ Test(replay, a_process_dies_at_its_own_last_moment)
 	cr_expect_null(recording_find(&analysis, RECORDED_LIFE, 2));
 }
 
-/* Of a job that ends between two ticks: when the first of the others ends, the analysis has seen how long they waited for the one that was
- * gone before. */
+/* Of a job that ends between two ticks: when the first of the others ends, the analysis has seen how long they waited
+ * for the one that was gone before. */
 Test(replay, the_analysis_looks_once_more_before_it_hears_of_an_end)
 {
 	const uint64_t end_ns = 4 * S + 50 * MS;

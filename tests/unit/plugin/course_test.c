@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the callbacks of NCCL leave in a black box, of courses that are drawn from numbers: for each version of the
- * profiler interface one of 80 acts on three communicators, with a driver whose GPU is done at once, or fails. The clock is
- * the number of the act. Another plugin behind ours that asks for every event changes none of it. Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
- * `ninja -C build plugin-courses`, and read what git says has changed.
+ * Everything that the callbacks of NCCL leave in a black box, of courses that are drawn from numbers: for each version
+ * of the profiler interface one of 80 acts on three communicators, with a driver whose GPU is done at once, or fails.
+ * The clock is the number of the act. Another plugin behind ours that asks for every event changes none of it. Other
+ * tests say what must be so; this one that nothing changes unnoticed. A change that is meant: `ninja -C build
+ * plugin-courses`, and read what git says has changed.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -237,7 +238,8 @@ static void transfer(struct player *player)
 		player_stop(player, operation);
 }
 
-/* Turns of the smallest ring, network waits, marks of steps, and a clock that now and then goes back, or seconds ahead. */
+/* Turns of the smallest ring, network waits, marks of steps, and a clock that now and then goes back, or seconds
+ * ahead. */
 static void play_long(int abi)
 {
 	static const char *const gpu_times[] = { "auto", "watermark", "off" };

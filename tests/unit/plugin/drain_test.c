@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plugin's thread, poll by poll, on the thread of the test and in virtual time. That an operation is published between
- * two instructions of a poll is forced: the page of its slot faults, and the fault's handler lets the poll go on by one
- * instruction and then publishes.
+ * The plugin's thread, poll by poll, on the thread of the test and in virtual time. That an operation is published
+ * between two instructions of a poll is forced: the page of its slot faults, and the fault's handler lets the poll go
+ * on by one instruction and then publishes.
  */
 #include <criterion/criterion.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which thread of this process is taken for the one on which NCCL works for a group. Real threads; "NCCL" is played_threads.c. */
+/* Which thread of this process is taken for the one on which NCCL works for a group. Real threads; "NCCL" is
+ * played_threads.c. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the interposer leaves in a black box when it is called as NCCL: drawn courses of calls, groups and communicators, with
- * a NCCL that fails, does not block, or splits, and with or without its profiler interface. As in course_test.c, it says
- * that nothing changes unnoticed. A change that is meant: `ninja -C build plugin-courses`.
+ * What the interposer leaves in a black box when it is called as NCCL: drawn courses of calls, groups and
+ * communicators, with a NCCL that fails, does not block, or splits, and with or without its profiler interface. As in
+ * course_test.c, it says that nothing changes unnoticed. A change that is meant: `ninja -C build plugin-courses`.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>

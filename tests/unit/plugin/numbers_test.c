@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the plugin's small rules answer to drawn numbers, kept word for word: what becomes of values of its environment variables
- * that lie at a limit, below and above it; how the budget and the graphs' share of the box go up and down. As in
- * course_test.c, it says that nothing changes unnoticed. A change that is meant: `ninja -C build plugin-courses`.
+ * What the plugin's small rules answer to drawn numbers, kept word for word: what becomes of values of its environment
+ * variables that lie at a limit, below and above it; how the budget and the graphs' share of the box go up and down. As
+ * in course_test.c, it says that nothing changes unnoticed. A change that is meant: `ninja -C build plugin-courses`.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -55,7 +55,8 @@ static void tell(void *argument, const char *line)
 	fprintf(out, "  %s\n", line);
 }
 
-/* Whole values, and pieces that others are made of: what they say of a number at its largest is the same for each variable. */
+/* Whole values, and pieces that others are made of: what they say of a number at its largest is the same for each
+ * variable. */
 static const char *const values[] = {
 	"0", "1", "2", "9", "10", "00", "01", "-1", "+1", " 1", "1 ", "", "on", "off", "ON", "oN", "auto", "Auto", "autos", "aut", "watermark", "all", "input", "output",
 	"record", "warn", "abort", "record|warn", "100", "100.0", "100.0000", "100.00001", "100.0001", "99.9999", "0.25", "0.0001", "0.00009", ".5", "5.", "5.x", "1e3",

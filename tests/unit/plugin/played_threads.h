@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the threads of a library begin, in a library of its own: what else is linked into a test, a sanitizer's runtime for
- * instance, may be on every thread's stack. Each calls thread->run(thread) and returns NULL. */
+/* Where the threads of a library begin, in a library of its own: what else is linked into a test, a sanitizer's runtime
+ * for instance, may be on every thread's stack. Each calls thread->run(thread) and returns NULL. */
 #ifndef TESTS_UNIT_PLUGIN_PLAYED_THREADS_H
 #define TESTS_UNIT_PLUGIN_PLAYED_THREADS_H
 

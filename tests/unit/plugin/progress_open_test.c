@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How GPU progress is opened, call by call, against a driver and a clock that are played: the box names the call that has not
- * returned while it lasts, captures are left as they were, and a write is measured. */
+/* How GPU progress is opened, call by call, against a driver and a clock that are played: the box names the call that
+ * has not returned while it lasts, captures are left as they were, and a write is measured. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <errno.h>

@@ -106,7 +106,8 @@ Test(sampling, a_pause_pays_for_what_comes_behind_it)
 	cr_expect_not(sampling_after_pause(&row, now));
 	now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS;
 	cr_expect(sampling_after_pause(&row, now));
-	now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS; /* with what is left they are more than can be saved */
+	/* with what is left they are more than can be saved */
+	now += (SAMPLING_PAUSES - 2) * (uint64_t)SAMPLING_PAUSE_NS;
 	int paid = 0;
 	while (sampling_after_pause(&row, now))
 		paid++;

@@ -527,7 +527,8 @@ static void add_queried(enum scan_place place, uint32_t count, uint64_t in, uint
 	scanner_add(&scanner, &request);
 }
 
-/* The driver is queried once for an address, also where the two sides of a call in place are added one after the other. */
+/* The driver is queried once for an address, also where the two sides of a call in place are added one after the
+ * other. */
 Test(scan_batches, of_a_call_in_place_the_memory_is_queried_once, .init = open_scanner)
 {
 	add_queried(SCAN_BEFORE_CALL, 1, IN, 0);

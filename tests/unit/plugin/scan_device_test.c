@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What scanning makes in a context, over a driver that does what the test says and a clock that stands still but for it. */
+/* What scanning makes in a context, over a driver that does what the test says and a clock that stands still but for
+ * it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

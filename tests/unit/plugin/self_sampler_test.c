@@ -19,8 +19,8 @@
 
 enum { SECOND_NS = 1000000000, ROOM = 512 };
 
-/* From one look to the next: a look puts the next one off by 500 times its cost, and on a machine whose processors are taken
- * away meanwhile that is seconds. */
+/* From one look to the next: a look puts the next one off by 500 times its cost, and on a machine whose processors are
+ * taken away meanwhile that is seconds. */
 #define NEXT_NS (UINT64_C(60) * SECOND_NS)
 /* Later than all that look_for() may have needed. */
 #define LATER_NS (2000 * NEXT_NS)

@@ -174,7 +174,8 @@ static uint32_t noted_inside(uint64_t in_progress_ns, uint64_t settled_ns, uint3
 	return noted_over(0, in_progress_ns, settled_ns, known);
 }
 
-/* What ncclCommGetAsyncError(3) said last counts: of what was before the call, or has been settled since, it says nothing. */
+/* What ncclCommGetAsyncError(3) said last counts: of what was before the call, or has been settled since, it says
+ * nothing. */
 Test(taskless, a_call_has_returned_and_is_inside_while_nccl_last_said_in_progress)
 {
 	cr_expect_eq(noted_inside(RETURN_NS + 5, 0, RW_KNOWN_RETURN), RW_FLAG_IN_PROGRESS);

@@ -269,8 +269,8 @@ Test(host_wait, a_share_bounds_what_spinning_takes)
 		look(waiter.tid, &seen);
 	finish(&waiter);
 	uint64_t waited_ns = clock_ns_of(CLOCK_MONOTONIC) - begin_ns;
-	/* A burst is bounded in time, not in processor time, so it can only be less; sched_yield and the sleep add to it, with a sanitizer on a busy
-	 * machine five times as much (16.8 of 250 ms were seen). */
+	/* A burst is bounded in time, not in processor time, so it can only be less; sched_yield and the sleep add to
+	 * it, with a sanitizer on a busy machine five times as much (16.8 of 250 ms were seen). */
 	cr_expect_lt(waiter.cpu_ns, waited_ns / 8, "%llu of %llu ns", (unsigned long long)waiter.cpu_ns,
 		     (unsigned long long)waited_ns);
 	cr_expect_gt(seen.sleeping, 0);

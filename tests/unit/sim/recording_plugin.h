@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profiler plugin that writes down what NCCL calls, one line a call, for tests to compare with a table. Built once per
- * version of the interface (RECORDING_ABI). The environment changes what it does:
+ * A profiler plugin that writes down what NCCL calls, one line a call, for tests to compare with a table. Built once
+ * per version of the interface (RECORDING_ABI). The environment changes what it does:
  *   RECORDING_MASK       the events that it asks for (a number, default 0xE06)
  *   RECORDING_FAIL       the init that returns an error: 1 is the first
  *   RECORDING_NO_CONTEXT init leaves the context as it is

@@ -80,7 +80,8 @@ int analysis_set_scanning(struct analysis *analysis, analysis_process_id id, con
 	return 0;
 }
 
-int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint32_t index, const struct rw_gpu_progress *page)
+int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint32_t index,
+			 const struct rw_gpu_progress *page)
 {
 	struct process *process = job_process(&analysis->job, id);
 	if (process && job_was_left(process, index))
@@ -236,7 +237,8 @@ int analysis_add_other(struct analysis *analysis, const struct analysis_other *s
 int analysis_add_children(struct analysis *analysis, const struct analysis_children *seen)
 {
 	struct process *process = seen_process(analysis, seen->process);
-	return process && seen->at_ns > seen->from_ns ? children_add(&process->children, &analysis->intern, seen) : -EINVAL;
+	return process && seen->at_ns > seen->from_ns ? children_add(&process->children, &analysis->intern, seen)
+						      : -EINVAL;
 }
 
 int analysis_set_init(struct analysis *analysis, analysis_process_id id, const struct rw_init *init)

@@ -559,10 +559,12 @@ struct analysis_scanning {
 	uint64_t callback_ns; /* time of the job's threads in the plugin's callbacks: sampled and scaled */
 };
 /* Returns -EINVAL where the process is not known. */
-int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning);
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process,
+			  const struct analysis_scanning *scanning);
 /* What the box shows of the communicator's waits for signals: in which place of its table, and its part of the GPU
  * page. Returns -EINVAL where it is not known. */
-int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page);
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			 const struct rw_gpu_progress *page);
 /* How many of the process's operations its box does not show, as the header counts them by now. Returns -EINVAL where
  * the process is not known. */
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);

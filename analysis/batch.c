@@ -22,7 +22,8 @@ const char *batch_refuse(const void *bytes, size_t length, struct rw_batch *head
 		return "its layout is of another version of rankwatch";
 	if (length > RW_BATCH_MAX)
 		return "it is longer than a batch may be";
-	if (header->count > RW_BATCH_MAX / RW_MESSAGE_SIZE || length != sizeof(*header) + (size_t)header->count * RW_MESSAGE_SIZE)
+	if (header->count > RW_BATCH_MAX / RW_MESSAGE_SIZE ||
+	    length != sizeof(*header) + (size_t)header->count * RW_MESSAGE_SIZE)
 		return "its length is not that of the messages that it says it has";
 	if (!ends(header->host, sizeof(header->host)) || !ends(header->job, sizeof(header->job)))
 		return "the name of its host or job has no end";
@@ -47,8 +48,9 @@ static bool is_row(const struct rw_message *message)
 
 static bool is_finding(const struct rw_message_finding *finding)
 {
-	return finding->kind < RW_KIND_COUNT && finding->state <= RW_FINDING_CLOSED && finding->severity <= RW_CRITICAL &&
-	       finding->confidence <= RW_INCONCLUSIVE && finding->scope <= RW_SCOPE_JOB && finding->class_ < RW_CAUSE_COUNT &&
+	return finding->kind < RW_KIND_COUNT && finding->state <= RW_FINDING_CLOSED &&
+	       finding->severity <= RW_CRITICAL && finding->confidence <= RW_INCONCLUSIVE &&
+	       finding->scope <= RW_SCOPE_JOB && finding->class_ < RW_CAUSE_COUNT &&
 	       finding->late_kind <= RW_LATE_TRANSFER && ends(finding->cause, sizeof(finding->cause));
 }
 
@@ -66,7 +68,8 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 	case RW_MESSAGE_ROW:
 		return is_row(message);
 	case RW_MESSAGE_RESULTS:
-		return is_function(message->function) && message->results.operations && message->results.operations <= RW_RESULTS_ROW;
+		return is_function(message->function) && message->results.operations &&
+		       message->results.operations <= RW_RESULTS_ROW;
 	case RW_MESSAGE_CALLS:
 		return !message->function || is_function(message->function);
 	case RW_MESSAGE_FLIGHT:
@@ -82,19 +85,21 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 	case RW_MESSAGE_ASK_CALLS:
 		return message->ask_calls.shift <= RW_CALLED_SHIFT_MAX;
 	case RW_MESSAGE_CALLED:
-		return (!message->function || (is_function(message->function) && !(message->function & RW_MESSAGE_APART))) &&
+		return (!message->function ||
+			(is_function(message->function) && !(message->function & RW_MESSAGE_APART))) &&
 		       message->called.index < RW_CALLED_MAX && message->called.dtype < RW_DTYPE_COUNT;
 	case RW_MESSAGE_REASON:
 		return message->reason.class_ < RW_CAUSE_COUNT && message->reason.level <= RW_LEVEL_EBPF &&
 		       message->reason.late_kind <= RW_LATE_TRANSFER && message->reason.pieces <= RW_REASON_PIECES &&
 		       message->reason.piece < message->reason.pieces;
 	case RW_MESSAGE_INIT:
-		return message->init.size > 1 && message->init.comm_rank >= 0 && message->init.comm_rank < message->init.size &&
-		       message->init.world_size >= message->init.size && message->rank < message->init.world_size &&
-		       message->init.life <= RW_MESSAGE_KILLED;
+		return message->init.size > 1 && message->init.comm_rank >= 0 &&
+		       message->init.comm_rank < message->init.size && message->init.world_size >= message->init.size &&
+		       message->rank < message->init.world_size && message->init.life <= RW_MESSAGE_KILLED;
 	case RW_MESSAGE_ABSENT:
-		return message->absent.absence >= RW_MESSAGE_ABSENT_STOPPED && message->absent.absence <= RW_MESSAGE_ABSENT_PASSED &&
-		       message->absent.level <= RW_LEVEL_EBPF && message->absent.class_ < RW_CAUSE_COUNT &&
+		return message->absent.absence >= RW_MESSAGE_ABSENT_STOPPED &&
+		       message->absent.absence <= RW_MESSAGE_ABSENT_PASSED && message->absent.level <= RW_LEVEL_EBPF &&
+		       message->absent.class_ < RW_CAUSE_COUNT &&
 		       ends(message->absent.text, sizeof(message->absent.text));
 	default:
 		return false;

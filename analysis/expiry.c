@@ -73,7 +73,8 @@ void expiry_tick(struct analysis *analysis, uint64_t now_ns)
 	analysis->expiry_looked_ns = now_ns;
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		struct communicator *communicator = job->communicators[i];
-		if (is_due(analysis, communicator, now_ns) && transfers_drop(&analysis->transfers, communicator->index)) {
+		if (is_due(analysis, communicator, now_ns) &&
+		    transfers_drop(&analysis->transfers, communicator->index)) {
 			job_leave_seats(communicator);
 			give_back(analysis, communicator);
 		} else {

@@ -96,8 +96,8 @@ static int keep_lent(int end, int *lent, int count)
 }
 
 /* In the child, whose standard files and descriptors are its own from here on. */
-static void __attribute__((noreturn)) do_work(void (*work)(const void *argument, void *result), const void *argument, int end,
-					      size_t size)
+static void __attribute__((noreturn))
+do_work(void (*work)(const void *argument, void *result), const void *argument, int end, size_t size)
 {
 	_Alignas(max_align_t) char result[IN_TIME_RESULT] = { 0 };
 
@@ -105,8 +105,8 @@ static void __attribute__((noreturn)) do_work(void (*work)(const void *argument,
 	_exit(send(end, result, size, MSG_NOSIGNAL) != (ssize_t)size);
 }
 
-static int begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, int *lent,
-		 int count, size_t size)
+static int begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument,
+		 int *lent, int count, size_t size)
 {
 	int ends[2];
 
@@ -138,7 +138,8 @@ static void finish(struct in_time_work *begun, int err)
 	*begun = (struct in_time_work){ .end = -1 };
 }
 
-int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, size_t size)
+int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument,
+		  size_t size)
 {
 	return begin(begun, work, argument, NULL, 0, size);
 }

@@ -30,7 +30,8 @@ struct in_time_work {
 };
 
 /* 0 or -errno; on error, and where there was one before, *begun is none. */
-int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument, size_t size);
+int in_time_begin(struct in_time_work *begun, void (*work)(const void *argument, void *result), const void *argument,
+		  size_t size);
 /* Waits timeout_ms at most. 0 or an error as from in_time_call(): then *begun is none; -EAGAIN: it goes on. -ESRCH:
  * none was begun. */
 int in_time_result(struct in_time_work *begun, void *result, unsigned timeout_ms);

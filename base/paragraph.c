@@ -20,7 +20,8 @@ static int columns(const char *text, size_t length)
 /* "98 %", "1.26 s;": does a unit begin here? */
 static bool is_unit(const char *text)
 {
-	static const char *const units[] = { "%", "ns", "µs", "ms", "s", "min", "h", "days", "bytes", "KiB", "MiB", "GiB", "TiB", "MHz", "W", "C" };
+	static const char *const units[] = { "%",     "ns",  "µs",  "ms",  "s",   "min", "h", "days",
+					     "bytes", "KiB", "MiB", "GiB", "TiB", "MHz", "W", "C" };
 	size_t length = strcspn(text, " ,;:.)");
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)

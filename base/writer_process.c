@@ -116,8 +116,9 @@ static int check_rights(const struct writer_process *process, gid_t *gid, char w
 	if (process->uid == (uid_t)-1)
 		return 0;
 	if (!are_all(status.uids, process->uid))
-		return refuse(why, "process %d has uids %u, %u, %u, %u, and is asked for as one of uid %u's", (int)process->pid,
-			      status.uids[0], status.uids[1], status.uids[2], status.uids[3], (unsigned)process->uid);
+		return refuse(why, "process %d has uids %u, %u, %u, %u, and is asked for as one of uid %u's",
+			      (int)process->pid, status.uids[0], status.uids[1], status.uids[2], status.uids[3],
+			      (unsigned)process->uid);
 	if (!are_all(status.gids, status.gids[0]) || descriptors.st_uid != process->uid)
 		return refuse(why,
 			      "process %d runs a program that uid %u may not look at (set-user-id, set-group-id, with "

@@ -96,7 +96,8 @@ static void take_stock_of(struct inventory *inventory, int all_fd, const char *d
 		return;
 	}
 	for (const struct dirent *entry; (entry = readdir(entries));) {
-		if (is_saved(entry->d_name) && !fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) && S_ISREG(status.st_mode))
+		if (is_saved(entry->d_name) && !fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
 			note(inventory, directory, entry->d_name, &status);
 	}
 	closedir(entries);

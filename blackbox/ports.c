@@ -3,7 +3,8 @@
 
 static bool is_whole(const struct rw_ports *ports)
 {
-	return ports->version == RW_PORTS_VERSION && ports->number == ports->number_again && ports->count <= RW_PORT_SHOWINGS;
+	return ports->version == RW_PORTS_VERSION && ports->number == ports->number_again &&
+	       ports->count <= RW_PORT_SHOWINGS;
 }
 
 int box_ports_read(const struct box_reader *reader, struct rw_ports *ports)

@@ -258,7 +258,8 @@ static bool have_same_owners(const struct rw_communicator *known, const struct r
 			     const struct rw_communicator *after, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (!known[i].created_ns || copied[i].created_ns != known[i].created_ns || after[i].created_ns != known[i].created_ns)
+		if (!known[i].created_ns || copied[i].created_ns != known[i].created_ns ||
+		    after[i].created_ns != known[i].created_ns)
 			return false;
 	return true;
 }
@@ -292,7 +293,8 @@ int box_reader_communicators_again(const struct box_reader *reader, uint32_t fir
 		return -EINVAL;
 	for (uint32_t done = 0; done < count; done += LOOK) {
 		uint32_t length = count - done < LOOK ? count - done : LOOK;
-		int copied = copy_again(reader, offset + done * sizeof(*known), known + done, communicators + done, (int)length);
+		int copied =
+		    copy_again(reader, offset + done * sizeof(*known), known + done, communicators + done, (int)length);
 
 		if (copied < 0)
 			return copied;

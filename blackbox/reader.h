@@ -87,8 +87,9 @@ enum box_slot {
 	BOX_SLOT_OK,
 	BOX_SLOT_BUSY,	/* being claimed: try again later */
 	BOX_SLOT_GONE,	/* overwritten */
-	BOX_SLOT_OLDER, /* operations only: the slot holds an older operation that is in flight, whose ticket the copy has
-			 * (complete, as with OK); this claim has skipped the slot, or is about to */
+	/* operations only: the slot holds an older operation that is in flight, whose ticket the copy has (complete, as
+	 * with OK); this claim has skipped the slot, or is about to */
+	BOX_SLOT_OLDER,
 };
 
 /* Copies the slots of claim numbers [first, first + room) (claim number = ticket - 1). states[i] is the state of

@@ -40,8 +40,8 @@ static const char *from_environment(void *argument, const char *name)
 
 static void note(const char *event)
 {
-	dprintf(log_fd, "{\"event\":\"%s\",\"unix_ms\":%" PRIu64 ",\"delays\":%u}\n", event, now_ns(CLOCK_REALTIME) / 1000000,
-		atomic_load(&delays));
+	dprintf(log_fd, "{\"event\":\"%s\",\"unix_ms\":%" PRIu64 ",\"delays\":%u}\n", event,
+		now_ns(CLOCK_REALTIME) / 1000000, atomic_load(&delays));
 }
 
 /* A rank that is started again after a failure is not delayed a second time: the file is there by then. */
@@ -102,25 +102,28 @@ static void *find(const char *name)
 #define EXPORT __attribute__((visibility("default")))
 
 /* One of NCCL's functions: its types are pointers, sizes and enums, which are ints. */
-#define DELAYED(NAME, PARAMETERS, ARGUMENTS)                                                                               \
-	EXPORT int NAME PARAMETERS;                                                                                        \
-	int NAME PARAMETERS                                                                                                \
-	{                                                                                                                  \
-		static _Atomic(void *) known;                                                                              \
-		void *found = atomic_load(&known);                                                                         \
-		if (!found)                                                                                                \
-			atomic_store(&known, found = find(#NAME));                                                         \
-		delay();                                                                                                   \
-		return found ? ((int(*) PARAMETERS)found)ARGUMENTS : SYSTEM_ERROR;                                         \
+#define DELAYED(NAME, PARAMETERS, ARGUMENTS)                                                                           \
+	EXPORT int NAME PARAMETERS;                                                                                    \
+	int NAME PARAMETERS                                                                                            \
+	{                                                                                                              \
+		static _Atomic(void *) known;                                                                          \
+		void *found = atomic_load(&known);                                                                     \
+		if (!found)                                                                                            \
+			atomic_store(&known, found = find(#NAME));                                                     \
+		delay();                                                                                               \
+		return found ? ((int(*) PARAMETERS)found)ARGUMENTS : SYSTEM_ERROR;                                     \
 	}
 
-DELAYED(ncclAllReduce, (const void *send, void *receive, size_t count, int type, int operator_, void *comm, void *stream),
+DELAYED(ncclAllReduce,
+	(const void *send, void *receive, size_t count, int type, int operator_, void *comm, void *stream),
 	(send, receive, count, type, operator_, comm, stream))
 DELAYED(ncclAllGather, (const void *send, void *receive, size_t count, int type, void *comm, void *stream),
 	(send, receive, count, type, comm, stream))
-DELAYED(ncclReduceScatter, (const void *send, void *receive, size_t count, int type, int operator_, void *comm, void *stream),
+DELAYED(ncclReduceScatter,
+	(const void *send, void *receive, size_t count, int type, int operator_, void *comm, void *stream),
 	(send, receive, count, type, operator_, comm, stream))
-DELAYED(ncclReduce, (const void *send, void *receive, size_t count, int type, int operator_, int root, void *comm, void *stream),
+DELAYED(ncclReduce,
+	(const void *send, void *receive, size_t count, int type, int operator_, int root, void *comm, void *stream),
 	(send, receive, count, type, operator_, root, comm, stream))
 DELAYED(ncclBroadcast, (const void *send, void *receive, size_t count, int type, int root, void *comm, void *stream),
 	(send, receive, count, type, root, comm, stream))

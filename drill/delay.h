@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 #define DRILL_LIBRARY  "librankwatch-drill.so"
-#define DRILL_VARIABLE "LIBRANKWATCH_DRILL_PLAN" /* drill_plan as text; without it, or when it makes no sense, nothing is delayed */
+/* drill_plan as text; without it, or when it makes no sense, nothing is delayed */
+#define DRILL_VARIABLE "LIBRANKWATCH_DRILL_PLAN"
 
 enum { DRILL_LOG = 256 };
 

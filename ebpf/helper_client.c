@@ -74,7 +74,8 @@ static int send_request(struct helper_client *client, enum rw_helper_kind kind, 
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	} control = { .header = {
+			  .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
 	if (pidfd >= 0) {
@@ -229,8 +230,10 @@ static int be_connected(struct helper_client *client, uint64_t limit_ms)
 static void explain(const struct helper_client *client, int err, char *why)
 {
 	if (err == -EPROTO && client->answer.version != RW_HELPER_VERSION)
-		snprintf(why, WHY_ROOM, "rankwatchd speaks version %u of its protocol, this command %d; install both from one "
-			 "release", client->answer.version, RW_HELPER_VERSION);
+		snprintf(why, WHY_ROOM,
+			 "rankwatchd speaks version %u of its protocol, this command %d; install both from one "
+			 "release",
+			 client->answer.version, RW_HELPER_VERSION);
 	else if (err == -EPROTO)
 		snprintf(why, WHY_ROOM, "rankwatchd: %s", client->answer.why);
 	else if (err == -ETIMEDOUT)
@@ -242,7 +245,8 @@ static void explain(const struct helper_client *client, int err, char *why)
 			 err == -ENOTCONN ? "it ended the connection" : strerror(-err));
 }
 
-int helper_client_open(struct helper_client **client, const char *path, probes_record *record, void *argument, char *why)
+int helper_client_open(struct helper_client **client, const char *path, probes_record *record, void *argument,
+		       char *why)
 {
 	struct helper_client *opened = calloc(1, sizeof(*opened));
 	int err = opened ? 0 : -ENOMEM;
@@ -290,7 +294,8 @@ static int settle(struct helper_client *client)
 /* The answer's error; what keeps it from coming ends the connection, but not so if it may come late. Then -EAGAIN, and
  * no other question is asked before it has come: on a machine whose processors are all taken the helper waits for one,
  * too. */
-static int ask(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd, uint64_t limit_ms, bool may_be_late)
+static int ask(struct helper_client *client, enum rw_helper_kind kind, pid_t pid, int pidfd, uint64_t limit_ms,
+	       bool may_be_late)
 {
 	int err = settle(client);
 
@@ -320,9 +325,11 @@ int helper_client_watch(struct helper_client *client, pid_t pid, int pidfd, char
 	if (err == -EEXIST)
 		err = 0; /* asked before: that answer came late */
 	if (err) {
-		snprintf(why, RW_HELPER_WHY, "%s", err == -ETIMEDOUT || err == -EAGAIN ? "rankwatchd has not answered yet" :
-						   err == -ENOTCONN ? "rankwatchd has gone" :
-						   err == -EBADF || err == -ENOENT ? "" : client->answer.why);
+		snprintf(why, RW_HELPER_WHY, "%s",
+			 err == -ETIMEDOUT || err == -EAGAIN ? "rankwatchd has not answered yet"
+			 : err == -ENOTCONN                  ? "rankwatchd has gone"
+			 : err == -EBADF || err == -ENOENT   ? ""
+							     : client->answer.why);
 		return err;
 	}
 	if (client->answer.pid == pid)

@@ -18,7 +18,8 @@ struct helper_client;
 
 /* path: of the socket, kept. Waits for at most 3 s, while the helper is started and loads its programs. 0; -ENOENT:
  * there is no helper; else -errno and a sentence in `why` (at least 256 bytes). */
-int helper_client_open(struct helper_client **client, const char *path, probes_record *record, void *argument, char *why);
+int helper_client_open(struct helper_client **client, const char *path, probes_record *record, void *argument,
+		       char *why);
 void helper_client_close(struct helper_client *client); /* accepts NULL */
 
 /* The pidfd stays the caller's. 0, or -errno with a sentence in `why` (RW_HELPER_WHY bytes, may stay ""): -EPERM: the

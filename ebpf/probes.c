@@ -125,8 +125,8 @@ static int load(struct probes *probes, uint64_t threshold_ns, bool shared)
 	return probes->ring ? 0 : -errno;
 }
 
-static int open_probes(struct probes **probes, uint64_t threshold_ns, bool shared, probes_record *record, void *argument,
-		       char *why)
+static int open_probes(struct probes **probes, uint64_t threshold_ns, bool shared, probes_record *record,
+		       void *argument, char *why)
 {
 	*probes = NULL;
 	last_warning[0] = '\0';
@@ -307,7 +307,8 @@ void probes_loss(struct probes *probes, struct probes_loss *loss)
 	struct bpf_program *program;
 	struct bpf_prog_info info;
 
-	*loss = (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits + probes->lost_samples };
+	*loss =
+	    (struct probes_loss){ .ring = shared->lost_records, .waits = shared->lost_waits + probes->lost_samples };
 	bpf_object__for_each_program(program, probes->programs->obj)
 	{
 		if (!info_of(program, &info))

@@ -71,7 +71,9 @@ int rights_check(char *why, size_t room)
 		return -EOPNOTSUPP;
 	}
 	if (!may_trace()) {
-		snprintf(why, room, "eBPF needs CAP_BPF and CAP_PERFMON; start rankwatchd on this machine (docs/operating.md), or run the collector "
+		snprintf(why, room,
+			 "eBPF needs CAP_BPF and CAP_PERFMON; start rankwatchd on this machine (docs/operating.md), or "
+			 "run the collector "
 			 "as root");
 		return -EPERM;
 	}

@@ -13,8 +13,8 @@ struct view {
 };
 
 /* A helper that is there and refuses is what its user should hear of: programs of our own would be the exception. */
-static int open_either(struct view *view, const char *helper, uint64_t threshold_ns, probes_record *record, void *argument,
-		       char *why)
+static int open_either(struct view *view, const char *helper, uint64_t threshold_ns, probes_record *record,
+		       void *argument, char *why)
 {
 	char refused[VIEW_WHY] = "";
 	int err = helper ? helper_client_open(&view->helper, helper, record, argument, refused) : -ENOENT;

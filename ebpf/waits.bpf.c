@@ -95,7 +95,8 @@ static void note_lost_wait(struct task_struct *task, __u32 state, __u64 now)
 {
 	const struct waits_watch *watch = watch_of(task);
 
-	if (watch && state && !(state & ENDED) && now > watch->since_ns + settled_ns && now > task->start_time + settled_ns)
+	if (watch && state && !(state & ENDED) && now > watch->since_ns + settled_ns &&
+	    now > task->start_time + settled_ns)
 		__sync_fetch_and_add(&lost_waits, 1);
 }
 

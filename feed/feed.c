@@ -205,7 +205,8 @@ static int pass_communicators(struct feed *feed)
 
 static void pass_page(struct feed *feed, uint32_t index, const struct rw_gpu_progress *page, uint64_t now_ns)
 {
-	feed_account(feed, analysis_add_progress(feed->analysis, feed->id, index, page->gpu_started, page->gpu_done, now_ns));
+	feed_account(feed,
+		     analysis_add_progress(feed->analysis, feed->id, index, page->gpu_started, page->gpu_done, now_ns));
 	if (page->signal_waits && feed_is_due(feed, page->signal_since_ns))
 		feed_account(feed, analysis_set_signals(feed->analysis, feed->id, index, page));
 }
@@ -296,8 +297,8 @@ static void pass_ports(struct feed *feed)
 static void pass_heartbeat(struct feed *feed)
 {
 	const struct rw_box_header *header = &feed->reader.header;
-	const struct analysis_scanning scanning = { header->scan_buffers, header->scan_sampled_out, header->scan_host_ns, header->scan_gpu_ns,
-						    header->own_ns };
+	const struct analysis_scanning scanning = { header->scan_buffers, header->scan_sampled_out,
+						    header->scan_host_ns, header->scan_gpu_ns, header->own_ns };
 
 	if (!feed_is_due(feed, header->drain_ns))
 		return;
@@ -350,8 +351,8 @@ void feed_end(struct feed *feed)
 	/* As collector/boxes/live_boxes.c has it: a record that the process itself left is worth more. */
 	exited |= status >= 0 && WIFEXITED(status);
 	feed->ended = true;
-	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
-					     feed->last_ns));
+	feed_account(feed, analysis_set_life(feed->analysis, feed->id, exited ? ANALYSIS_EXITED : ANALYSIS_KILLED,
+					     status, feed->last_ns));
 }
 
 int feed_poll(struct feed *feed, uint64_t now_ns)

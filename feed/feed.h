@@ -59,6 +59,7 @@ const char *feed_thread_name(const struct feed *feed, uint32_t tid);
  * `progress` is called from time to time with the number of operations passed and the number in all boxes; it may be
  * NULL. */
 typedef void feed_replay_progress(void *argument, uint64_t passed, uint64_t all);
-void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress, void *argument);
+void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress,
+		 void *argument);
 
 #endif

@@ -41,7 +41,8 @@ static bool awaits_kernel(const struct feed *feed, const struct rw_operation *op
 {
 	uint32_t known = operation->known & (RW_KNOWN_DONE | RW_KNOWN_STAMP);
 
-	return feed->has_kernel_times && feed_may_still_come(feed) && known == RW_KNOWN_DONE && feed->now_ns < operation->done_seen_ns + KERNEL_PATIENCE_NS;
+	return feed->has_kernel_times && feed_may_still_come(feed) && known == RW_KNOWN_DONE &&
+	       feed->now_ns < operation->done_seen_ns + KERNEL_PATIENCE_NS;
 }
 
 /* Nothing more is going to be written to it. RETURN may come after the last owner has left. */
@@ -50,7 +51,8 @@ static bool is_final(const struct feed *feed, const struct rw_operation *operati
 	if (awaits_kernel(feed, operation))
 		return false;
 	return !(operation->owner & RW_OWNER_PENDING) &&
-	       (operation->known & (RW_KNOWN_RETURN | RW_KNOWN_STEP) || operation->flags & RW_FLAG_CAPTURED || feed->now_ns - since_ns > PATIENCE_NS);
+	       (operation->known & (RW_KNOWN_RETURN | RW_KNOWN_STEP) || operation->flags & RW_FLAG_CAPTURED ||
+		feed->now_ns - since_ns > PATIENCE_NS);
 }
 
 /* Passes a whole slot if it says more than last time. Returns whether to read it again. */

@@ -94,7 +94,8 @@ static void show_progress(struct feed *const *feeds, size_t count, feed_replay_p
 		progress(argument, passed, all);
 }
 
-void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress, void *argument)
+void feed_replay(struct feed *const *feeds, size_t count, struct analysis *analysis, feed_replay_progress *progress,
+		 void *argument)
 {
 	for (size_t i = 0; i < count; i++)
 		start(feeds[i]);

@@ -135,7 +135,8 @@ static bool is_worst(const struct announcement *announcement, const json_t *find
 	const json_t *grave = announcement->grave;
 
 	return !grave || !json_is_object(json_object_get(finding, "values")) ||
-	       strcmp(text_of(grave, "first_seen"), text_of(finding, "first_seen")) == 0 || (is_critical(finding) && !is_critical(grave));
+	       strcmp(text_of(grave, "first_seen"), text_of(finding, "first_seen")) == 0 ||
+	       (is_critical(finding) && !is_critical(grave));
 }
 
 /* Twice as long each time, so that a rank which makes them in every other step fills no terminal. */
@@ -251,8 +252,8 @@ void announcer_finish(struct announcer *announcer)
 	for (size_t i = 0; i < announcer->count; i++) {
 		struct announcement *announcement = &announcer->announcements[i];
 
-		if (announcement->is_new && (!announcement->shown_ns || announcement->is_another || is_end(announcement) ||
-					     began_anew(announcement)))
+		if (announcement->is_new && (!announcement->shown_ns || announcement->is_another ||
+					     is_end(announcement) || began_anew(announcement)))
 			show(announcer, announcement, 1);
 		json_decref(announcement->finding);
 		json_decref(announcement->grave);

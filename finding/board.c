@@ -62,7 +62,8 @@ int board_put(struct board *board, const struct rw_finding *finding, const char 
 	if (finding->severity > entry->severity)
 		entry->severity = finding->severity;
 	entry->kind = finding->kind;
-	snprintf(entry->incident, sizeof(entry->incident), "%s", finding->incident.id ? finding->incident.id : finding->id);
+	snprintf(entry->incident, sizeof(entry->incident), "%s",
+		 finding->incident.id ? finding->incident.id : finding->id);
 	free(entry->line);
 	entry->line = finding->state == RW_FINDING_CLOSED ? NULL : strdup(line);
 	return entry->line || finding->state == RW_FINDING_CLOSED ? 0 : -ENOMEM;

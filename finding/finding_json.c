@@ -53,7 +53,8 @@ static json_t *time_value(uint64_t monotonic_ns, int64_t realtime_offset_ns)
 {
 	int64_t realtime_ns;
 	/* Both come from a box, which may be damaged. */
-	bool no_time = !monotonic_ns || __builtin_add_overflow(monotonic_ns, realtime_offset_ns, &realtime_ns) || realtime_ns < 0;
+	bool no_time =
+	    !monotonic_ns || __builtin_add_overflow(monotonic_ns, realtime_offset_ns, &realtime_ns) || realtime_ns < 0;
 
 	if (no_time)
 		return json_null();
@@ -230,8 +231,10 @@ static json_t *watchdog_value(const struct rw_finding *finding)
 		"longest_wait_ms", whole_ms_or_null(finding->watchdog.longest_wait_ms));
 
 	if (watchdog && finding->watchdog.reached_step)
-		json_object_set_new(watchdog, "reached", json_pack("{s:f, s:I, s:o}", "wait_grows_ms", finding->watchdog.wait_grows_ms,
-			"step", (json_int_t)finding->watchdog.reached_step, "in_ms", whole_ms_or_null(finding->watchdog.reached_in_ms)));
+		json_object_set_new(watchdog, "reached",
+				    json_pack("{s:f, s:I, s:o}", "wait_grows_ms", finding->watchdog.wait_grows_ms,
+					      "step", (json_int_t)finding->watchdog.reached_step, "in_ms",
+					      whole_ms_or_null(finding->watchdog.reached_in_ms)));
 	return watchdog;
 }
 
@@ -327,10 +330,13 @@ static json_t *incident_value(const struct rw_finding *finding, int64_t realtime
 	for (size_t i = 0; i < finding->incident.count; i++) {
 		const struct rw_incident_link *link = &finding->incident.links[i];
 
-		json_array_append_new(chain, json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o, s:o}",
-			"event", NAME(events, link->event), "finding", link->finding, "kind", link->finding ? json_text(finding_kind_name(link->kind)) : json_null(), "follows",
-			integer_or_null(link->follows), "confidence", NAME(confidences, link->confidence), "time",
-			time_value(link->at_ns, realtime_offset_ns), "text", json_text(link->text)));
+		json_array_append_new(
+		    chain,
+		    json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o, s:o}", "event", NAME(events, link->event), "finding",
+			      link->finding, "kind",
+			      link->finding ? json_text(finding_kind_name(link->kind)) : json_null(), "follows",
+			      integer_or_null(link->follows), "confidence", NAME(confidences, link->confidence), "time",
+			      time_value(link->at_ns, realtime_offset_ns), "text", json_text(link->text)));
 	}
 	return json_pack("{s:s, s:o}", "id", finding->incident.id, "chain", chain);
 }

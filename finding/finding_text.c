@@ -354,7 +354,8 @@ static void print_lateness(FILE *out, const struct finding_style *style, const j
 		print_labelled(out, style, operation_label(finding), write_operation, finding);
 	else if (has_watchdog(finding))
 		print_labelled(out, style, "  watchdog ", write_watchdog, finding);
-	else if (value_is(finding, "kind", "hang") && !is_closed(finding) && json_is_null(json_object_get(finding, "watchdog")))
+	else if (value_is(finding, "kind", "hang") && !is_closed(finding) &&
+		 json_is_null(json_object_get(finding, "watchdog")))
 		print_labelled(out, style, "  watchdog ", write_no_watchdog, finding);
 	if (is_unsure(finding) && json_array_size(json_object_get(finding, "missing")))
 		print_labelled(out, style, "  missing  ", values_text_write_missing, finding);

@@ -22,8 +22,8 @@ void forecast_text_print(FILE *out, const char *before, const json_t *reached)
 
 	if (!json_is_object(reached))
 		return;
-	fprintf(out, "%s%.*f ms longer in each step: the limit is reached at step %lld, in ", before, grows_ms < 10, grows_ms,
-		(long long)json_integer_value(json_object_get(reached, "step")));
+	fprintf(out, "%s%.*f ms longer in each step: the limit is reached at step %lld, in ", before, grows_ms < 10,
+		grows_ms, (long long)json_integer_value(json_object_get(reached, "step")));
 	print_time(out, value_number(reached, "in_ms", 0) / 1000);
 	fputs(", if it goes on", out);
 }

@@ -201,7 +201,9 @@ struct line_sink *line_sink_open(const char *path, const char *who)
 
 	if (!sink)
 		return NULL;
-	*sink = (struct line_sink){ .path = path, .who = who, .fd = STDOUT_FILENO, .handle = -1, .begun_ms = clock_monotonic_ms() };
+	*sink = (struct line_sink){
+		.path = path, .who = who, .fd = STDOUT_FILENO, .handle = -1, .begun_ms = clock_monotonic_ms()
+	};
 	if (!strcmp(path, "-"))
 		return sink;
 	if (in_time_is_own(path)) {

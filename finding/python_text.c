@@ -53,7 +53,8 @@ static bool is_pickling(const json_t *place)
 	for (size_t i = 0; function && i < sizeof(known) / sizeof(known[0]); i++) {
 		size_t end = strlen(known[i].file);
 
-		if (length >= end && !strcmp(file + length - end, known[i].file) && !strncmp(function, known[i].function, strlen(known[i].function)))
+		if (length >= end && !strcmp(file + length - end, known[i].file) &&
+		    !strncmp(function, known[i].function, strlen(known[i].function)))
 			return true;
 	}
 	return false;
@@ -72,7 +73,9 @@ static void write_function(FILE *out, const json_t *finding)
 	const json_t *where = json_array_get(json_object_get(finding, "where"), 0);
 	json_int_t tid = json_integer_value(json_object_get(json_object_get(finding, "cause"), "tid"));
 
-	fputs(tid && tid == json_integer_value(json_object_get(where, "pid")) ? "its main thread in " : "that thread in ", out);
+	fputs(tid && tid == json_integer_value(json_object_get(where, "pid")) ? "its main thread in "
+									      : "that thread in ",
+	      out);
 	write_place(out, json_object_get(python, "at"));
 	if (value_text(inside, "function")) {
 		fputs(", there in ", out);

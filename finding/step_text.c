@@ -17,7 +17,8 @@ void step_text_print(FILE *out, uint64_t steps, double first_ms, double last_ms)
 	if (last_ms < 0)
 		return;
 	if (first_ms >= 0 && fabs(first_ms - last_ms) > same * fmin(first_ms, last_ms))
-		fprintf(out, "%s of %.2f s at first and %.2f s at last", steps ? "," : "", first_ms / 1000, last_ms / 1000);
+		fprintf(out, "%s of %.2f s at first and %.2f s at last", steps ? "," : "", first_ms / 1000,
+			last_ms / 1000);
 	else
 		fprintf(out, " of %.2f s", last_ms / 1000);
 }

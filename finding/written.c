@@ -54,7 +54,8 @@ char *written_line(struct written *written, const json_t *finding)
 		return NULL;
 	if (!written->open)
 		written->open = json_object();
-	return json_object_get(written->open, text_of(finding, "id")) ? go_on(written, finding) : begin(written, finding);
+	return json_object_get(written->open, text_of(finding, "id")) ? go_on(written, finding)
+								      : begin(written, finding);
 }
 
 void written_free(struct written *written)

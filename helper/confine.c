@@ -214,7 +214,8 @@ void confine_describe(int unfit, char text[CONFINE_DESCRIPTION])
 	if (!unfit)
 		snprintf(text, CONFINE_DESCRIPTION, "no capability is left");
 	else
-		snprintf(text, CONFINE_DESCRIPTION, "CAP_BPF and CAP_PERFMON stay: a try to watch without them failed: %s%s",
+		snprintf(text, CONFINE_DESCRIPTION,
+			 "CAP_BPF and CAP_PERFMON stay: a try to watch without them failed: %s%s",
 			 unfit == -ECHILD ? "it crashed" : strerror(-unfit),
 			 unfit == -EPERM ? " (before Linux 5.19 each change of what is watched takes them)" : "");
 }

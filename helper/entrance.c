@@ -48,7 +48,8 @@ static int given_one(char *why)
 static bool is_answered(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool answered = fd >= 0 && (!connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno == EAGAIN);
+	bool answered =
+	    fd >= 0 && (!connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno == EAGAIN);
 
 	if (fd >= 0)
 		close(fd);
@@ -67,7 +68,8 @@ static int make_directory(const struct sockaddr_un *address, char *why)
 		snprintf(why, ENTRANCE_WHY, "%s: %s", path, strerror(errno));
 		return -errno;
 	}
-	if (!lstat(path, &status) && S_ISDIR(status.st_mode) && !status.st_uid && !(status.st_mode & (S_IWGRP | S_IWOTH)))
+	if (!lstat(path, &status) && S_ISDIR(status.st_mode) && !status.st_uid &&
+	    !(status.st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
 	snprintf(why, ENTRANCE_WHY, "%s is no directory that only root can write to", path);
 	return -EPERM;

@@ -101,7 +101,8 @@ static int announce(const struct gate *gate, int end, const struct gate_guest *g
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	} control = { .header = {
+			  .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 	struct gate_guest copy = *guest;
 	struct iovec part = { &copy, sizeof(copy) };
 	struct msghdr message = { .msg_iov = &part,

@@ -73,8 +73,8 @@ static struct item item_at(const struct outbox *outbox, size_t at)
 }
 
 /* As many records as are next and fit. Returns the packet's size; *next: where the queue goes on. */
-static size_t pack_records(const struct outbox *outbox, const struct rw_helper_loss *loss, uint8_t packet[RW_HELPER_PACKET],
-			   size_t *next)
+static size_t pack_records(const struct outbox *outbox, const struct rw_helper_loss *loss,
+			   uint8_t packet[RW_HELPER_PACKET], size_t *next)
 {
 	struct rw_helper_records head = { .kind = RW_HELPER_RECORDS, .loss = *loss };
 	size_t size = sizeof(head);
@@ -92,8 +92,8 @@ static size_t pack_records(const struct outbox *outbox, const struct rw_helper_l
 	return size;
 }
 
-static size_t pack_answer(const struct outbox *outbox, const struct rw_helper_loss *loss, uint8_t packet[RW_HELPER_PACKET],
-			  size_t *next)
+static size_t pack_answer(const struct outbox *outbox, const struct rw_helper_loss *loss,
+			  uint8_t packet[RW_HELPER_PACKET], size_t *next)
 {
 	struct item item = item_at(outbox, outbox->begin);
 	struct rw_helper_answer answer;
@@ -112,8 +112,8 @@ int outbox_send(struct outbox *outbox, int fd, const struct rw_helper_loss *loss
 	while (outbox->begin < outbox->end || memcmp(&outbox->reported, loss, sizeof(*loss)) != 0) {
 		bool answer =
 		    outbox->begin < outbox->end && item_at(outbox, outbox->begin).kind == RW_HELPER_ANSWER;
-		size_t next,
-		    size = answer ? pack_answer(outbox, loss, packet, &next) : pack_records(outbox, loss, packet, &next);
+		size_t next, size = answer ? pack_answer(outbox, loss, packet, &next)
+					   : pack_records(outbox, loss, packet, &next);
 
 		if (send(fd, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 			return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? -EAGAIN : -errno;

@@ -18,7 +18,8 @@ static struct user *find(struct users *users, uid_t uid)
 	return free_place;
 }
 
-struct user *user_enter(struct users *users, uid_t uid, uint64_t (*lost)(void *argument, uint32_t owner), void *argument)
+struct user *user_enter(struct users *users, uid_t uid, uint64_t (*lost)(void *argument, uint32_t owner),
+			void *argument)
 {
 	struct user *user = find(users, uid);
 

@@ -30,7 +30,8 @@ struct users {
 };
 
 /* One client more. NULL: there are as many users as can be told apart. lost: probes_lost_by() of this owner. */
-struct user *user_enter(struct users *users, uid_t uid, uint64_t (*lost)(void *argument, uint32_t owner), void *argument);
+struct user *user_enter(struct users *users, uid_t uid, uint64_t (*lost)(void *argument, uint32_t owner),
+			void *argument);
 void user_leave(struct user *user);
 bool user_may_watch(const struct user *user);
 /* What a question took, at now_ns (CLOCK_MONOTONIC). */

@@ -28,25 +28,32 @@ static json_t *why_unnamed(const struct analysis_loss *loss)
 	case ANALYSIS_NAMED:
 		break;
 	case ANALYSIS_UNNAMED_STEPS:
-		return json_string("which operations make a step is not known, and what its time adds up to has not been clearly "
-				   "more than others' for long enough");
+		return json_string(
+		    "which operations make a step is not known, and what its time adds up to has not been clearly "
+		    "more than others' for long enough");
 	case ANALYSIS_UNNAMED_SHORT:
 		return json_sprintf("%lu step%s seen; ranks are judged for being late from the %dth on", compared,
 				    compared == 1 ? " was" : "s were", EXCURSION_STEPS_MIN);
 	case ANALYSIS_UNNAMED_EARLY:
-		return json_sprintf("only %lu steps were seen: until the %dth, only steady lateness, a sudden one of a fifth of the step, or one "
-				    "whose cause is seen can be told from chance", compared, EXCURSION_EARLY);
+		return json_sprintf("only %lu steps were seen: until the %dth, only steady lateness, a sudden one of a "
+				    "fifth of the step, or one "
+				    "whose cause is seen can be told from chance",
+				    compared, EXCURSION_EARLY);
 	case ANALYSIS_UNNAMED_SPREAD:
-		return json_string("it is late by a little in many operations, and what that adds up to has not been clearly more than others' for "
+		return json_string("it is late by a little in many operations, and what that adds up to has not been "
+				   "clearly more than others' for "
 				   "long enough");
 	case ANALYSIS_UNNAMED_LITTLE:
 		return json_string("no training step lost 20 ms to it, the least that is judged");
 	case ANALYSIS_UNNAMED_FEW:
-		return json_sprintf("it was late in %lu of %lu steps: fewer than three in a row, or four in all, may be chance", late, all);
+		return json_sprintf(
+		    "it was late in %lu of %lu steps: fewer than three in a row, or four in all, may be chance", late,
+		    all);
 	case ANALYSIS_UNNAMED_UNSURE:
 		return json_string("it was late, but steps would not clearly be shorter without it");
 	case ANALYSIS_UNNAMED_ONE:
-		return json_string("there is only one other rank to compare it with: that takes 24 steps of steady lateness, or a cause that is seen");
+		return json_string("there is only one other rank to compare it with: that takes 24 steps of steady "
+				   "lateness, or a cause that is seen");
 	case ANALYSIS_UNNAMED_CHANCE:
 		return json_string("others were at times late by nearly as much, so it may be chance");
 	}
@@ -57,16 +64,19 @@ static json_t *loss_json(const struct analysis_loss *loss)
 {
 	bool known = *loss->cause;
 
-	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "rank", (int)loss->rank, "share",
-			 loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
+	return json_pack("{s:i, s:f, s:b, s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:s?, s:o, s:o}", "rank", (int)loss->rank,
+			 "share", loss->share, "at_least", loss->at_least, "spread_out", loss->spread_out, "by",
 			 loss->by == RW_LATE_HOST     ? "host"
 			 : loss->by == RW_LATE_DEVICE ? "device"
 						      : NULL,
 			 "steps", count_or_null(loss->steps), "of_steps", count_or_null(loss->of_steps), "step_ms",
 			 loss->step_ms > 0 ? json_real(loss->step_ms) : json_null(), "class",
 			 known ? json_string(finding_cause_name(loss->cause_class)) : json_null(), "cause",
-			 json_printable(loss->cause), "confidence", !known ? NULL : loss->likely ? "likely" : "certain", "path", json_printable(loss->path),
-			 "not_named", why_unnamed(loss));
+			 json_printable(loss->cause), "confidence",
+			 !known         ? NULL
+			 : loss->likely ? "likely"
+					: "certain",
+			 "path", json_printable(loss->path), "not_named", why_unnamed(loss));
 }
 
 json_t *account_json(const struct analysis_account *account)
@@ -143,7 +153,8 @@ static void print_loss(FILE *out, const json_t *loss)
 	const char *cause = json_string_value(json_object_get(loss, "cause"));
 	const char *path = json_string_value(json_object_get(loss, "path"));
 
-	fprintf(out, "others waited %s%d %% of the time for ", is_least(loss) ? "at least " : "", percent(loss, "share"));
+	fprintf(out, "others waited %s%d %% of the time for ", is_least(loss) ? "at least " : "",
+		percent(loss, "share"));
 	print_rank(out, loss);
 	print_steps(out, loss);
 	if (cause)
@@ -187,19 +198,21 @@ static void print_unnamed(FILE *out, const char *before, int label, const json_t
 	if (number(account, "nobody") >= worth_a_line) {
 		print_label(out, before, label, "waited");
 		fprintf(out,
-			"%d %% of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n",
+			"%d %% of the time where no single rank was late: half of the ranks came as late, or too "
+			"little was seen of them\n",
 			percent(account, "nobody"));
-	} else if (!json_array_size(json_object_get(account, "waited_for")) && number(account, "wait") >= worth_a_line &&
-		   !json_is_object(json_object_get(account, "turns"))) {
+	} else if (!json_array_size(json_object_get(account, "waited_for")) &&
+		   number(account, "wait") >= worth_a_line && !json_is_object(json_object_get(account, "turns"))) {
 		print_label(out, before, label, "waited");
-		fputs("the ranks for each other by turns: in the steps that ended none was late more than the others\n", out);
+		fputs("the ranks for each other by turns: in the steps that ended none was late more than the others\n",
+		      out);
 	}
 	if (number(account, "transfer") >= large) {
 		print_label(out, before, label, "transfers");
-		fprintf(
-		    out,
-		    "for %d %% of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n",
-		    percent(account, "transfer"));
+		fprintf(out,
+			"for %d %% of the time all ranks had come: the transfers were slow, or GPUs had no room for "
+			"NCCL's kernels\n",
+			percent(account, "transfer"));
 	}
 }
 
@@ -219,8 +232,8 @@ void account_print(FILE *out, const char *before, int label, const json_t *accou
 	const json_t *loss;
 	bool left_out = json_is_true(json_object_get(account, "left_out")), named = is_any_named(losses);
 
-	if (!json_is_object(account) ||
-	    (!left_out && number(account, "wait") < worth_a_line && !json_array_size(losses) && number(account, "transfer") < large))
+	if (!json_is_object(account) || (!left_out && number(account, "wait") < worth_a_line &&
+					 !json_array_size(losses) && number(account, "transfer") < large))
 		return;
 	print_label(out, before, label, "time");
 	fprintf(out, "own work %d %%, waiting for other ranks %d %%, transfers %d %%, not seen %d %%\n",

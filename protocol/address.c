@@ -33,7 +33,8 @@ int address_fill(struct address *address, const char *runtime_dir, uid_t uid, co
 		     : snprintf(address->own, ADDRESS_PATH, "%s/%s.socket", directory, component);
 	if (!fits(length))
 		return -ENAMETOOLONG;
-	length = snprintf(address->all_nodes, ADDRESS_PATH, "%s/%s%s.all-nodes", directory, uid ? "rankwatch-" : "", component);
+	length = snprintf(address->all_nodes, ADDRESS_PATH, "%s/%s%s.all-nodes", directory, uid ? "rankwatch-" : "",
+			  component);
 	if (!fits(length))
 		address->all_nodes[0] = '\0';
 	return 0;

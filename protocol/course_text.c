@@ -36,10 +36,11 @@ static json_t *long_json(const struct analysis_long_steps *longs)
 
 	for (uint32_t i = 0; i < longs->kept; i++)
 		json_array_append_new(steps, json_integer((json_int_t)longs->steps[i]));
-	return json_pack("{s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "count", (json_int_t)longs->count, "steps", steps, "every",
-			 longs->every ? json_integer((json_int_t)longs->every) : json_null(), "ms", round(longs->ms), "share",
-			 longs->share, "own", parts[ANALYSIS_OWN], "wait", parts[ANALYSIS_WAIT], "transfer", parts[ANALYSIS_TRANSFER],
-			 "unseen", parts[ANALYSIS_UNSEEN], "operations", (json_int_t)longs->operations, "normal", is_normal(parts));
+	return json_pack("{s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "count", (json_int_t)longs->count,
+			 "steps", steps, "every", longs->every ? json_integer((json_int_t)longs->every) : json_null(),
+			 "ms", round(longs->ms), "share", longs->share, "own", parts[ANALYSIS_OWN], "wait",
+			 parts[ANALYSIS_WAIT], "transfer", parts[ANALYSIS_TRANSFER], "unseen", parts[ANALYSIS_UNSEEN],
+			 "operations", (json_int_t)longs->operations, "normal", is_normal(parts));
 }
 
 json_t *course_text_json(const struct analysis_step_course *course)
@@ -53,9 +54,9 @@ json_t *course_text_json(const struct analysis_step_course *course)
 		json_decref(longs);
 		return json_null();
 	}
-	return json_pack("{s:I, s:f, s:[f, f], s:b, s:o, s:o}", "known", (json_int_t)course->known, "usual_ms", round(course->usual_ms),
-			 "half_ms", round(course->quarter_ms[0]), round(course->quarter_ms[1]), "uneven", course->uneven, "first",
-			 first_json(course), "long", longs);
+	return json_pack("{s:I, s:f, s:[f, f], s:b, s:o, s:o}", "known", (json_int_t)course->known, "usual_ms",
+			 round(course->usual_ms), "half_ms", round(course->quarter_ms[0]), round(course->quarter_ms[1]),
+			 "uneven", course->uneven, "first", first_json(course), "long", longs);
 }
 
 static long long integer(const json_t *value)
@@ -72,12 +73,14 @@ static void print_first(FILE *out, const char *before, int label, const json_t *
 	/* What came before the first operation is not in it: that no step was longer is not known. */
 	if (!count)
 		return;
-	fprintf(out, "%s%-*sstep %lld took %.2f s from its first operation on", before, label, "start", step, json_number_value(json_array_get(durations, 0)) / 1000);
+	fprintf(out, "%s%-*sstep %lld took %.2f s from its first operation on", before, label, "start", step,
+		json_number_value(json_array_get(durations, 0)) / 1000);
 	if (count > 1)
 		fprintf(out, ", step%s %lld", count > 2 ? "s up to" : "", step + (long long)count - 1);
 	if (count > 1)
 		fprintf(out, " %.2f s", json_number_value(json_array_get(durations, count - 1)) / 1000);
-	fprintf(out, "; from step %lld on it is the usual %.2f s: start-up, no slowdown\n", step + (long long)count, usual_ms / 1000);
+	fprintf(out, "; from step %lld on it is the usual %.2f s: start-up, no slowdown\n", step + (long long)count,
+		usual_ms / 1000);
 }
 
 /* "step 40", "steps 20, 40, 60", "steps 60, 80, 100, 120 and 8 before". */
@@ -101,16 +104,20 @@ static void print_why(FILE *out, const json_t *value)
 	long long operations = integer(json_object_get(value, "operations"));
 
 	if (value_number(value, "wait", 0) >= waited)
-		fprintf(out, "for %.0f %% of what is beyond that ranks waited for others: no pause of all", 100 * value_number(value, "wait", 0));
+		fprintf(out, "for %.0f %% of what is beyond that ranks waited for others: no pause of all",
+			100 * value_number(value, "wait", 0));
 	else if (value_number(value, "transfer", 0) >= mostly)
 		fputs("most of that went to transfers to which all ranks had come: no pause of all", out);
 	else if (value_number(value, "own", 0) < mostly)
 		fputs("what they did is not seen", out);
 	else if (operations)
-		fprintf(out, "all ranks together, each with %lld operation%s or more that other steps lack: the program, no failure", operations,
-			operations == 1 ? "" : "s");
+		fprintf(out,
+			"all ranks together, each with %lld operation%s or more that other steps lack: the program, no "
+			"failure",
+			operations, operations == 1 ? "" : "s");
 	else
-		fputs("all ranks together, in work of their own, and none waited for another: the program, no failure", out);
+		fputs("all ranks together, in work of their own, and none waited for another: the program, no failure",
+		      out);
 }
 
 static void print_long(FILE *out, const char *before, int label, const json_t *value, double usual_ms)
@@ -126,8 +133,8 @@ static void print_uneven(FILE *out, const char *before, int label, const json_t 
 {
 	const json_t *half = json_object_get(course, "half_ms");
 
-	fprintf(out, "%s%-*sdiffer too much to say which are long: half of %lld took %.2f to %.2f s\n", before, label, "steps",
-		integer(json_object_get(course, "known")), json_number_value(json_array_get(half, 0)) / 1000,
+	fprintf(out, "%s%-*sdiffer too much to say which are long: half of %lld took %.2f to %.2f s\n", before, label,
+		"steps", integer(json_object_get(course, "known")), json_number_value(json_array_get(half, 0)) / 1000,
 		json_number_value(json_array_get(half, 1)) / 1000);
 }
 

@@ -18,8 +18,9 @@ json_t *explanation_json(const struct analysis *analysis)
 	analysis_tell_gpu_memory(analysis, &memory);
 	analysis_tell_step_course(analysis, &course);
 	analysis_tell_pace(analysis, &pace);
-	return json_pack("{s:b, s:o, s:o, s:o, s:o}", "sends", pipeline.sends, "loss", loss_text_json(&pipeline), "gpu_memory",
-			 memory_text_json(&memory), "steps", course_text_json(&course), "pace", pace_text_json(&pace));
+	return json_pack("{s:b, s:o, s:o, s:o, s:o}", "sends", pipeline.sends, "loss", loss_text_json(&pipeline),
+			 "gpu_memory", memory_text_json(&memory), "steps", course_text_json(&course), "pace",
+			 pace_text_json(&pace));
 }
 
 static void print_line(FILE *out, const char *before, int label, const char *name, const char *text)
@@ -35,15 +36,21 @@ void explanation_print(FILE *out, const char *before, int label, const json_t *e
 	if (json_is_object(loss))
 		loss_text_print(out, before, label, loss);
 	else if (json_is_true(json_object_get(explanation, "sends")))
-		print_line(out, before, label, "loss", "which ranks compute it is not known: no whole step of a pipeline was seen on all of its ranks");
+		print_line(
+		    out, before, label, "loss",
+		    "which ranks compute it is not known: no whole step of a pipeline was seen on all of its ranks");
 	else
-		print_line(out, before, label, "loss", "no rank sends to another, so this is no pipeline: where only some ranks log a loss, look elsewhere");
+		print_line(out, before, label, "loss",
+			   "no rank sends to another, so this is no pipeline: where only some ranks log a loss, look "
+			   "elsewhere");
 	if (json_is_object(memory))
 		memory_text_print(out, before, label, memory);
 	else if (live)
-		print_line(out, before, label, "memory", "nothing is known of any GPU's memory yet, or NVML does not answer here");
+		print_line(out, before, label, "memory",
+			   "nothing is known of any GPU's memory yet, or NVML does not answer here");
 	else
-		print_line(out, before, label, "memory", "not known: no collector of this user noted it in the black boxes for at least 16 s");
+		print_line(out, before, label, "memory",
+			   "not known: no collector of this user noted it in the black boxes for at least 16 s");
 	if (json_is_object(steps))
 		course_text_print(out, before, label, steps);
 	else

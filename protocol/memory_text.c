@@ -16,12 +16,13 @@ json_t *memory_text_json(const struct analysis_gpu_memory *memory)
 
 	if (memory->course == ANALYSIS_MEMORY_UNKNOWN || memory->rank < 0)
 		return json_null();
-	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "course", grows ? "grows" : "flat", "rank",
-			 (int)memory->rank, "used", (json_int_t)memory->used, "total", (json_int_t)memory->total, "grown",
-			 grows ? json_null() : json_integer(memory->grown), grows ? "since_step" : "until_step",
-			 known(memory->until_step), "steps", known(memory->steps), "seconds", memory->seconds, "bytes_per_s",
-			 grows ? json_real(memory->bytes_per_s) : json_null(), "full_in_s",
-			 grows ? json_real(memory->full_in_s) : json_null(), "full_at_step", known(memory->full_at_step));
+	return json_pack(
+	    "{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:f, s:o, s:o, s:o}", "course", grows ? "grows" : "flat", "rank",
+	    (int)memory->rank, "used", (json_int_t)memory->used, "total", (json_int_t)memory->total, "grown",
+	    grows ? json_null() : json_integer(memory->grown), grows ? "since_step" : "until_step",
+	    known(memory->until_step), "steps", known(memory->steps), "seconds", memory->seconds, "bytes_per_s",
+	    grows ? json_real(memory->bytes_per_s) : json_null(), "full_in_s",
+	    grows ? json_real(memory->full_in_s) : json_null(), "full_at_step", known(memory->full_at_step));
 }
 
 static long long integer(const json_t *memory, const char *key)
@@ -60,7 +61,8 @@ static void print_warm_up(FILE *out, const json_t *memory)
 	if (until && steps)
 		fprintf(out, " and stayed for the %lld steps since: warm-up, no leak\n", steps);
 	else
-		fprintf(out, " and stayed for the %.0f s since: warm-up, no leak\n", value_number(memory, "seconds", 0));
+		fprintf(out, " and stayed for the %.0f s since: warm-up, no leak\n",
+			value_number(memory, "seconds", 0));
 }
 
 void memory_text_print(FILE *out, const char *before, int label, const json_t *memory)

@@ -40,18 +40,21 @@ static json_t *with_keys(json_t *object, json_t *more)
 char *message_hello(const char *job, const struct sight *sight, size_t open, const char *save, bool on_finding,
 		    bool publishes, const char *directory)
 {
-	json_t *hello = json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job",
-				  json_text(job), "pid", (int)getpid(), "open", (json_int_t)open, "save", json_text(save), "on_finding", on_finding, "publishes", publishes,
-				  "directory", json_text(directory));
+	json_t *hello =
+	    json_pack("{s:i, s:o, s:i, s:I, s:o, s:b, s:b, s:o}", "protocol", REQUEST_PROTOCOL, "job", json_text(job),
+		      "pid", (int)getpid(), "open", (json_int_t)open, "save", json_text(save), "on_finding", on_finding,
+		      "publishes", publishes, "directory", json_text(directory));
 
 	return dump(json_pack("{s:o}", "hello", with_keys(hello, sight_json(sight))));
 }
 
-char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks)
+char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent,
+			      unsigned ranks)
 {
-	return dump(json_pack("{s:{s:i, s:o, s:i, s:I, s:b, s:b, s:I, s:I, s:I}}", "hello", "protocol", REQUEST_PROTOCOL, "job",
-			      json_text(job), "pid", (int)getpid(), "open", (json_int_t)open, "on_finding", on_finding, "all_nodes", 1,
-			      "hosts", (json_int_t)hosts, "silent", (json_int_t)silent, "ranks", (json_int_t)ranks));
+	return dump(json_pack("{s:{s:i, s:o, s:i, s:I, s:b, s:b, s:I, s:I, s:I}}", "hello", "protocol",
+			      REQUEST_PROTOCOL, "job", json_text(job), "pid", (int)getpid(), "open", (json_int_t)open,
+			      "on_finding", on_finding, "all_nodes", 1, "hosts", (json_int_t)hosts, "silent",
+			      (json_int_t)silent, "ranks", (json_int_t)ranks));
 }
 
 char *message_watching(const struct sight *sight)
@@ -102,25 +105,26 @@ static json_int_t ranks_seen(const struct message_summary *summary)
 char *message_summary(const struct message_summary *summary)
 {
 	const struct analysis_summary *analysis = &summary->analysis;
-	json_t *findings = json_pack("{s:I, s:I, s:I, s:I}", "closed", (json_int_t)summary->findings_closed, "notice", (json_int_t)summary->findings[RW_NOTICE], "warning",
-				     (json_int_t)summary->findings[RW_WARNING], "critical",
-				     (json_int_t)summary->findings[RW_CRITICAL]);
+	json_t *findings =
+	    json_pack("{s:I, s:I, s:I, s:I}", "closed", (json_int_t)summary->findings_closed, "notice",
+		      (json_int_t)summary->findings[RW_NOTICE], "warning", (json_int_t)summary->findings[RW_WARNING],
+		      "critical", (json_int_t)summary->findings[RW_CRITICAL]);
 	json_t *gaps =
-	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked,
-		      "one_sided", (json_int_t)analysis->one_sided, "dropped", (json_int_t)analysis->dropped, "captured", (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "untracked", (json_int_t)analysis->untracked, "one_sided",
+		      (json_int_t)analysis->one_sided, "dropped", (json_int_t)analysis->dropped, "captured",
+		      (json_int_t)analysis->captured, "forgotten", (json_int_t)analysis->forgotten, "events_lost",
 		      (json_int_t)loss_total(&summary->lost), "given_up", (json_int_t)summary->given_up);
 	json_t *body = json_pack(
-	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job", json_text(summary->job),
-	    "directory", json_text(summary->directory), "saved", json_text(summary->saved), "no_room",
-	    json_text(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
+	    "{s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:I, s:I, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "job",
+	    json_text(summary->job), "directory", json_text(summary->directory), "saved", json_text(summary->saved),
+	    "no_room", json_text(summary->no_room), "ranks_seen", ranks_seen(summary), "ranks_total",
 	    analysis->ranks_total < 0 ? json_null() : json_integer(analysis->ranks_total), "communicators",
 	    (int)analysis->communicators, "operations", (json_int_t)analysis->operations, "steps",
 	    (json_int_t)analysis->steps, "step_ms", analysis->step_ms < 0 ? json_null() : json_real(analysis->step_ms),
 	    "first_step_ms", analysis->first_step_ms < 0 ? json_null() : json_real(analysis->first_step_ms), "findings",
-	    findings, "last", summary->last, "lost", loss_json(&summary->lost),
-	    "time", account_json(&summary->account), "loss", loss_text_json(&summary->pipeline),
-	    "gpu_memory", memory_text_json(&summary->gpu_memory), "step_course", course_text_json(&summary->step_course),
-	    "pace", pace_text_json(&summary->pace));
+	    findings, "last", summary->last, "lost", loss_json(&summary->lost), "time", account_json(&summary->account),
+	    "loss", loss_text_json(&summary->pipeline), "gpu_memory", memory_text_json(&summary->gpu_memory),
+	    "step_course", course_text_json(&summary->step_course), "pace", pace_text_json(&summary->pace));
 
 	body = with_keys(with_keys(body, gaps), sight_json(&summary->sight));
 	return dump(json_pack("{s:o}", "summary", body));
@@ -168,13 +172,17 @@ static void print_gaps(FILE *out, const json_t *summary)
 	} gaps[] = {
 		{ "untracked", "operation that NCCL does not show to plugins",
 		  "operations that NCCL does not show to plugins" },
-		{ "one_sided", "of these is a one-sided call (ncclPutSignal, ncclWaitSignal): who sends which signal is not known",
+		{ "one_sided",
+		  "of these is a one-sided call (ncclPutSignal, ncclWaitSignal): who sends which signal is not known",
 		  "of these are one-sided calls (ncclPutSignal, ncclWaitSignal): who sends which signal is not known" },
 		{ "captured", "time of a call inside a CUDA graph", "times of calls inside CUDA graphs" },
 		{ "dropped", "operation found no room in its black box",
 		  "operations found no room in their black box" },
-		{ "forgotten", "call of a group was forgotten before all its ranks had ended it: too many had not ended, and nobody was judged by it",
-		  "calls of groups were forgotten before all their ranks had ended them: too many had not ended, and nobody was judged by these" },
+		{ "forgotten",
+		  "call of a group was forgotten before all its ranks had ended it: too many had not ended, and nobody "
+		  "was judged by it",
+		  "calls of groups were forgotten before all their ranks had ended them: too many had not ended, and "
+		  "nobody was judged by these" },
 		{ "events_lost", "event of the host was lost: a cause may be missing",
 		  "events of the host were lost: a cause may be missing" },
 		{ "given_up", "rank to its end: its black box could no longer be read",

@@ -45,7 +45,8 @@ char *message_hello(const char *job, const struct sight *sight, size_t open, con
 /* The same of who hears all nodes and watches none:
  * {"hello":{…,"open":N,"on_finding":…,"all_nodes":true,"hosts":N,"silent":N,"ranks":N}}, silent: hosts that are heard
  * no more. */
-char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent, unsigned ranks);
+char *message_hello_all_nodes(const char *job, size_t open, bool on_finding, size_t hosts, size_t silent,
+			      unsigned ranks);
 /* {"watching":{…}} with the keys of sight_json(): ranks have come, or are seen less well than before. Likewise. */
 char *message_watching(const struct sight *sight);
 enum { COMPARED_IN_MS = 500 };

@@ -20,9 +20,10 @@ static json_t *watchdog_json(const struct analysis_pace *pace)
 		return json_null();
 	/* From the environment of a rank: what is not UTF-8 is escaped, as in findings. */
 	char *from = foreign_text(pace->watchdog_from);
-	json_t *watchdog = json_pack("{s:f, s:s, s:f, s:f, s:I, s:f}", "timeout_ms", pace->watchdog_ms, "from", from ? from : "", "wait_ms",
-				     pace->wait_ms, "wait_grows_ms", pace->wait_ms_per_step, "step", (json_int_t)pace->watchdog_step,
-				     "in_ms", pace->watchdog_in_s * 1e3);
+	json_t *watchdog =
+	    json_pack("{s:f, s:s, s:f, s:f, s:I, s:f}", "timeout_ms", pace->watchdog_ms, "from", from ? from : "",
+		      "wait_ms", pace->wait_ms, "wait_grows_ms", pace->wait_ms_per_step, "step",
+		      (json_int_t)pace->watchdog_step, "in_ms", pace->watchdog_in_s * 1e3);
 
 	free(from);
 	return watchdog;
@@ -30,13 +31,16 @@ static json_t *watchdog_json(const struct analysis_pace *pace)
 
 json_t *pace_text_json(const struct analysis_pace *pace)
 {
-	static const char *const names[] = { [ANALYSIS_PACE_STEADY] = "steady", [ANALYSIS_PACE_LONGER] = "longer", [ANALYSIS_PACE_GROWS] = "grows" };
+	static const char *const names[] = {
+		[ANALYSIS_PACE_STEADY] = "steady", [ANALYSIS_PACE_LONGER] = "longer", [ANALYSIS_PACE_GROWS] = "grows"
+	};
 	bool grows = pace->course == ANALYSIS_PACE_GROWS, reported = grows || pace->course == ANALYSIS_PACE_LONGER;
 
 	if (pace->course == ANALYSIS_PACE_UNKNOWN)
 		return json_null();
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "course", names[pace->course], "known", (json_int_t)pace->known,
-			 "step", (json_int_t)pace->step, "since_step", known(reported ? pace->since_step : 0), "before_ms",
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "course", names[pace->course], "known",
+			 (json_int_t)pace->known, "step", (json_int_t)pace->step, "since_step",
+			 known(reported ? pace->since_step : 0), "before_ms",
 			 reported ? json_real(pace->before_ms) : json_null(), "now_ms", pace->now_ms, "ms_per_step",
 			 grows ? json_real(pace->ms_per_step) : json_null(), "late_share",
 			 reported ? json_real(pace->late_share) : json_null(), "watchdog", watchdog_json(pace));
@@ -88,8 +92,8 @@ static void print_watchdog(FILE *out, const json_t *watchdog)
 {
 	if (!json_is_object(watchdog))
 		return;
-	fprintf(out, ". The longest wait is %.1f s of the watchdog's %.0f s", value_number(watchdog, "wait_ms", 0) / 1000,
-		value_number(watchdog, "timeout_ms", 0) / 1000);
+	fprintf(out, ". The longest wait is %.1f s of the watchdog's %.0f s",
+		value_number(watchdog, "wait_ms", 0) / 1000, value_number(watchdog, "timeout_ms", 0) / 1000);
 	if (value_text(watchdog, "from") && *value_text(watchdog, "from")) {
 		fputs(" (", out);
 		foreign_put(out, value_text(watchdog, "from"));

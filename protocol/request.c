@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const topic_names[REQUEST_TOPICS] = { "ranks", "communicators", "gpus", "losses", "findings", "cells",
-							 "explanation", "hosts" };
+static const char *const topic_names[REQUEST_TOPICS] = { "ranks",    "communicators", "gpus",        "losses",
+							 "findings", "cells",         "explanation", "hosts" };
 
 const char *request_topic_name(unsigned topic)
 {

@@ -48,7 +48,8 @@ static const char *wrong_with_host(const struct part *part)
 
 		name = (size_t)(colon - part->host);
 		snprintf(digits, sizeof(digits), "%.*s", (int)count, colon + 1);
-		if (!count || count > 5 || strspn(digits, "0123456789") != count || atoi(digits) < 1 || atoi(digits) > 65535)
+		if (!count || count > 5 || strspn(digits, "0123456789") != count || atoi(digits) < 1 ||
+		    atoi(digits) > 65535)
 			return "what follows the last colon is not a port";
 	}
 	if (!name)

@@ -51,7 +51,8 @@ json_t *sight_json(const struct sight *sight)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:s?}", "level", sight_level_name(sight->level), "below",
 			 sight_level_name(sight->below), "processes", (json_int_t)sight->processes, "with_ebpf",
-			 (json_int_t)sight->with_ebpf, "helper", sight->by_helper, "why", *sight->why ? sight->why : NULL);
+			 (json_int_t)sight->with_ebpf, "helper", sight->by_helper, "why",
+			 *sight->why ? sight->why : NULL);
 }
 
 static const char *words_of(const json_t *sight, const char *key)

@@ -68,16 +68,17 @@ static json_t *operation_json(const char *comm, uint8_t function, uint64_t seque
 {
 	if (!*comm)
 		return json_null();
-	return json_pack("{s:o, s:s?, s:I}", "comm_name", json_name(comm), "function", finding_function_name(function), "sequence",
-			 (json_int_t)sequence);
+	return json_pack("{s:o, s:s?, s:I}", "comm_name", json_name(comm), "function", finding_function_name(function),
+			 "sequence", (json_int_t)sequence);
 }
 
 static json_t *thread_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
 {
 	if (!rank->seen_ns)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "thread", json_name(rank->thread), "system_call", json_name(rank->system_call), "path",
-			 json_name(rank->path), "seen_unix_ms", unix_ms(source, rank->seen_ns));
+	return json_pack("{s:o, s:o, s:o, s:o}", "thread", json_name(rank->thread), "system_call",
+			 json_name(rank->system_call), "path", json_name(rank->path), "seen_unix_ms",
+			 unix_ms(source, rank->seen_ns));
 }
 
 /* Of what is not known here there is no key, or null. */
@@ -85,15 +86,16 @@ static json_t *reported_rank_json(const struct snapshot_source *source, const st
 {
 	const struct account_parts *parts = &rank->parts;
 
-	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "rank", (int)rank->rank, "host",
-			 json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing],
-			 "since_unix_ms", unix_ms(source, rank->since_ns), "operation",
-			 operation_json(rank->comm_name, rank->function, rank->sequence), "why", json_name(rank->why), "seen_unix_ms",
-			 unix_ms(source, rank->seen_ns), "exit_status", known(rank->exit_status), "own_ms", duration(parts->own_ns),
-			 "inside_ms", duration(parts->wait_ns), "unseen_ms", duration(parts->unseen_ns), "lost_ms",
-			 rank->compared ? duration(rank->lost_ns) : json_null(), "operations", (json_int_t)rank->operations,
-			 "compared", rank->compared ? json_integer(rank->compared) : json_null(), "heard_unix_ms",
-			 unix_ms(source, rank->heard_ns));
+	return json_pack(
+	    "{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "rank",
+	    (int)rank->rank, "host", json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life],
+	    "doing", doing_names[rank->doing], "since_unix_ms", unix_ms(source, rank->since_ns), "operation",
+	    operation_json(rank->comm_name, rank->function, rank->sequence), "why", json_name(rank->why),
+	    "seen_unix_ms", unix_ms(source, rank->seen_ns), "exit_status", known(rank->exit_status), "own_ms",
+	    duration(parts->own_ns), "inside_ms", duration(parts->wait_ns), "unseen_ms", duration(parts->unseen_ns),
+	    "lost_ms", rank->compared ? duration(rank->lost_ns) : json_null(), "operations",
+	    (json_int_t)rank->operations, "compared", rank->compared ? json_integer(rank->compared) : json_null(),
+	    "heard_unix_ms", unix_ms(source, rank->heard_ns));
 }
 
 /* Any number may stand in a box. */
@@ -104,8 +106,9 @@ static json_t *count_json(uint64_t count)
 
 static json_t *scanning_json(const struct analysis_scanning *scanning)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "buffers", count_json(scanning->buffers), "left_out", count_json(scanning->left_out), "host_ms",
-			 duration(scanning->host_ns), "gpu_ms", duration(scanning->gpu_ns));
+	return json_pack("{s:o, s:o, s:o, s:o}", "buffers", count_json(scanning->buffers), "left_out",
+			 count_json(scanning->left_out), "host_ms", duration(scanning->host_ns), "gpu_ms",
+			 duration(scanning->gpu_ns));
 }
 
 static json_t *rank_json(const struct snapshot_source *source, const struct analysis_rank_view *rank)
@@ -115,14 +118,17 @@ static json_t *rank_json(const struct snapshot_source *source, const struct anal
 	if (rank->by_messages)
 		return reported_rank_json(source, rank);
 
-	return json_pack("{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "rank",
-			 (int)rank->rank, "host", json_name(rank->host), "pid", (int)rank->pid, "life", life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms",
-			 unix_ms(source, rank->since_ns), "operation",
-			 operation_json(rank->comm_name, rank->function, rank->sequence), "thread", thread_json(source, rank),
-			 "exit_status", known(rank->exit_status), "step", known(rank->step), "own_ms", duration(parts->own_ns),
-			 "wait_ms", duration(parts->wait_ns), "transfer_ms", duration(parts->transfer_ns), "unseen_ms",
-			 duration(parts->unseen_ns), "lost_ms", duration(rank->lost_ns), "callback_ms",
-			 duration(rank->scanning.callback_ns), "operations", (json_int_t)rank->operations, "bytes", (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans, "scanning", scanning_json(&rank->scanning));
+	return json_pack(
+	    "{s:i, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o}",
+	    "rank", (int)rank->rank, "host", json_name(rank->host), "pid", (int)rank->pid, "life",
+	    life_names[rank->life], "doing", doing_names[rank->doing], "since_unix_ms", unix_ms(source, rank->since_ns),
+	    "operation", operation_json(rank->comm_name, rank->function, rank->sequence), "thread",
+	    thread_json(source, rank), "exit_status", known(rank->exit_status), "step", known(rank->step), "own_ms",
+	    duration(parts->own_ns), "wait_ms", duration(parts->wait_ns), "transfer_ms", duration(parts->transfer_ns),
+	    "unseen_ms", duration(parts->unseen_ns), "lost_ms", duration(rank->lost_ns), "callback_ms",
+	    duration(rank->scanning.callback_ns), "operations", (json_int_t)rank->operations, "bytes",
+	    (json_int_t)rank->bytes, "clean_scans", (json_int_t)rank->clean_scans, "scanning",
+	    scanning_json(&rank->scanning));
 }
 
 static void add_rank(void *argument, const struct analysis_rank_view *rank)
@@ -160,16 +166,18 @@ static void add_gpu(void *argument, const struct analysis_rank_view *rank)
 
 	if (!gpu && !rank->xid)
 		return;
-	json_t *row = json_pack("{s:i, s:o}", "rank", (int)rank->rank, "xid", rank->xid ? json_integer(rank->xid) : json_null());
+	json_t *row =
+	    json_pack("{s:i, s:o}", "rank", (int)rank->rank, "xid", rank->xid ? json_integer(rank->xid) : json_null());
 
 	if (row && gpu)
 		json_object_update_new(
-		    row, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index", known(gpu->index), "uuid", json_name(gpu->uuid), "pci",
-				   json_name(gpu->pci), "sm_mhz", known(gpu->sm_mhz), "sm_mhz_max", known(gpu->sm_mhz_max), "celsius",
-				   known(gpu->celsius), "watts", known(gpu->watts), "watts_cap", known(gpu->watts_cap),
-				   "memory_used", known(gpu->memory_used), "memory_total", known(gpu->memory_total),
-				   "ecc_uncorrected", known(gpu->ecc_uncorrected), "clock_reasons",
-				   reasons_json(gpu->clock_reasons)));
+		    row,
+		    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "index",
+			      known(gpu->index), "uuid", json_name(gpu->uuid), "pci", json_name(gpu->pci), "sm_mhz",
+			      known(gpu->sm_mhz), "sm_mhz_max", known(gpu->sm_mhz_max), "celsius", known(gpu->celsius),
+			      "watts", known(gpu->watts), "watts_cap", known(gpu->watts_cap), "memory_used",
+			      known(gpu->memory_used), "memory_total", known(gpu->memory_total), "ecc_uncorrected",
+			      known(gpu->ecc_uncorrected), "clock_reasons", reasons_json(gpu->clock_reasons)));
 	json_array_append_new(list->rows, row);
 }
 
@@ -186,12 +194,13 @@ static void add_communicator(void *argument, const struct analysis_communicator_
 
 	snprintf(id, sizeof(id), "0x%" PRIx64, communicator->id);
 	for (uint32_t i = 0; i < communicator->member_count; i++)
-		json_array_append_new(members, json_pack("{s:i, s:o, s:b}", "rank", (int)communicator->ranks[i], "calls",
-							 calls_json(communicator->calls[i]), "captured",
+		json_array_append_new(members, json_pack("{s:i, s:o, s:b}", "rank", (int)communicator->ranks[i],
+							 "calls", calls_json(communicator->calls[i]), "captured",
 							 (int)communicator->captured[i]));
-	json_array_append_new(list->rows, json_pack("{s:s, s:o, s:o, s:o}", "comm", id, "name", json_name(communicator->name), "size",
-						    communicator->size ? json_integer(communicator->size) : json_null(),
-						    "members", members));
+	json_array_append_new(list->rows,
+			      json_pack("{s:s, s:o, s:o, s:o}", "comm", id, "name", json_name(communicator->name),
+					"size", communicator->size ? json_integer(communicator->size) : json_null(),
+					"members", members));
 }
 
 static json_t *ranks_array(const int32_t *ranks, size_t count)
@@ -213,12 +222,14 @@ static void add_flight(void *argument, const struct analysis_flight *flight)
 	for (size_t i = 0; i < flight->joined_count; i++)
 		json_array_append_new(phases, json_string(flight->joined_phase[i]));
 	json_array_append_new(
-	    list->rows, json_pack("{s:s, s:o, s:o, s:s?, s:I, s:s?, s:I, s:o, s:o, s:o, s:o}", "comm", id, "comm_name",
-				  json_name(flight->comm_name), "size", flight->comm_size ? json_integer(flight->comm_size) : json_null(),
-				  "function", finding_function_name(flight->function), "sequence", (json_int_t)flight->sequence,
-				  "dtype", finding_dtype_name(flight->dtype), "count", (json_int_t)flight->count, "joined",
-				  ranks_array(flight->joined, flight->joined_count), "phases", phases, "missing",
-				  ranks_array(flight->missing, flight->missing_count), "unseen", known(flight->unseen)));
+	    list->rows,
+	    json_pack("{s:s, s:o, s:o, s:s?, s:I, s:s?, s:I, s:o, s:o, s:o, s:o}", "comm", id, "comm_name",
+		      json_name(flight->comm_name), "size",
+		      flight->comm_size ? json_integer(flight->comm_size) : json_null(), "function",
+		      finding_function_name(flight->function), "sequence", (json_int_t)flight->sequence, "dtype",
+		      finding_dtype_name(flight->dtype), "count", (json_int_t)flight->count, "joined",
+		      ranks_array(flight->joined, flight->joined_count), "phases", phases, "missing",
+		      ranks_array(flight->missing, flight->missing_count), "unseen", known(flight->unseen)));
 }
 
 /* NULL where all of them are 0: most of a healthy job's. */
@@ -288,14 +299,16 @@ static json_t *column_json(const struct snapshot_source *source, const struct co
 		const char *key;
 		size_t offset;
 	} parts[] = {
-		{ "own_ms", offsetof(struct cell, own_ms) },	       { wait, offsetof(struct cell, wait_ms) },
-		{ "transfer_ms", offsetof(struct cell, transfer_ms) }, { "unseen_ms", offsetof(struct cell, unseen_ms) },
+		{ "own_ms", offsetof(struct cell, own_ms) },
+		{ wait, offsetof(struct cell, wait_ms) },
+		{ "transfer_ms", offsetof(struct cell, transfer_ms) },
+		{ "unseen_ms", offsetof(struct cell, unseen_ms) },
 		{ "lost_ms", offsetof(struct cell, lost_ms) },
 	};
-	json_t *row = json_pack("{s:o, s:o, s:o, s:o}", "step", column->step ? json_integer((json_int_t)column->step) : json_null(),
-				"last_step", column->last_step ? json_integer((json_int_t)column->last_step) : json_null(),
-				"from_unix_ms", unix_ms(source, column->from_ns), "until_unix_ms",
-				unix_ms(source, column->until_ns));
+	json_t *row = json_pack(
+	    "{s:o, s:o, s:o, s:o}", "step", column->step ? json_integer((json_int_t)column->step) : json_null(),
+	    "last_step", column->last_step ? json_integer((json_int_t)column->last_step) : json_null(), "from_unix_ms",
+	    unix_ms(source, column->from_ns), "until_unix_ms", unix_ms(source, column->until_ns));
 	json_t *array;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
@@ -320,7 +333,8 @@ static json_t *lines_json(const struct cells *cells)
 
 	for (uint32_t i = 0; i < cells->line_count; i++) {
 		snprintf(id, sizeof(id), "0x%" PRIx64, cells->lines[i].communicator);
-		json_array_append_new(lines, json_pack("{s:s, s:o}", "comm", id, "name", json_name(cells->lines[i].name)));
+		json_array_append_new(lines,
+				      json_pack("{s:s, s:o}", "comm", id, "name", json_name(cells->lines[i].name)));
 	}
 	return lines;
 }
@@ -360,10 +374,11 @@ static json_t *deadline_json(const struct snapshot_source *source)
 		analysis_tell_deadline(source->analysis, &deadline);
 	if (!deadline.timeout_ms)
 		return json_null();
-	return json_pack("{s:I, s:o, s:o, s:o}", "timeout_ms", (json_int_t)deadline.timeout_ms, "from", json_name(deadline.from),
-			 "since_unix_ms", unix_ms(source, deadline.since_ns), "deadline_unix_ms",
-			 deadline.since_ns ? unix_ms(source, deadline.since_ns + deadline.timeout_ms * UINT64_C(1000000))
-					   : json_null());
+	return json_pack(
+	    "{s:I, s:o, s:o, s:o}", "timeout_ms", (json_int_t)deadline.timeout_ms, "from", json_name(deadline.from),
+	    "since_unix_ms", unix_ms(source, deadline.since_ns), "deadline_unix_ms",
+	    deadline.since_ns ? unix_ms(source, deadline.since_ns + deadline.timeout_ms * UINT64_C(1000000))
+			      : json_null());
 }
 
 /* Of steps and of what was not seen messages say nothing. */
@@ -385,11 +400,13 @@ static json_t *job_json(const struct snapshot_source *source)
 		return reported_job_json(source);
 
 	analysis_summarise(source->analysis, &summary);
-	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id", json_name(source->job), "processes",
-			 (json_int_t)summary.processes, "ranks_total", known(summary.ranks_total), "communicators",
-			 (json_int_t)summary.communicators, "operations", (json_int_t)summary.operations, "steps",
-			 (json_int_t)summary.steps, "step", known(summary.step), "step_ms", summary.step_ms < 0 ? json_null() : milliseconds(summary.step_ms),
-			 "first_step_ms", summary.first_step_ms < 0 ? json_null() : milliseconds(summary.first_step_ms), "untracked",
+	return json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "id",
+			 json_name(source->job), "processes", (json_int_t)summary.processes, "ranks_total",
+			 known(summary.ranks_total), "communicators", (json_int_t)summary.communicators, "operations",
+			 (json_int_t)summary.operations, "steps", (json_int_t)summary.steps, "step",
+			 known(summary.step), "step_ms",
+			 summary.step_ms < 0 ? json_null() : milliseconds(summary.step_ms), "first_step_ms",
+			 summary.first_step_ms < 0 ? json_null() : milliseconds(summary.first_step_ms), "untracked",
 			 (json_int_t)summary.untracked, "dropped", (json_int_t)summary.dropped, "captured",
 			 (json_int_t)summary.captured, "forgotten", (json_int_t)summary.forgotten);
 }
@@ -430,8 +447,9 @@ static void fill_flights(struct list *list)
 
 json_t *snapshot_json(const struct snapshot_source *source, unsigned topics, uint64_t since)
 {
-	json_t *body = json_pack("{s:o, s:o, s:o, s:o}", "unix_ms", unix_ms(source, source->now_ns), "job", job_json(source),
-				 "watchdog", deadline_json(source), "sight", source->sight ? sight_json(source->sight) : json_null());
+	json_t *body = json_pack("{s:o, s:o, s:o, s:o}", "unix_ms", unix_ms(source, source->now_ns), "job",
+				 job_json(source), "watchdog", deadline_json(source), "sight",
+				 source->sight ? sight_json(source->sight) : json_null());
 
 	if (topics & REQUEST_RANKS)
 		json_object_set_new(body, "ranks", rows(source, fill_ranks));
@@ -476,26 +494,29 @@ static void add_thread(void *argument, const struct analysis_thread_view *thread
 
 	for (uint32_t i = 0; i < thread->frame_count; i++)
 		json_array_append_new(stack, json_name(thread->frames[i]));
-	json_array_append_new(list->rows, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", (json_int_t)thread->tid,
-						    "thread", json_name(thread->thread), "state", json_name(state), "system_call",
-						    json_name(thread->system_call), "fd", known(thread->fd), "path", json_name(thread->path),
-						    "wait_channel", json_name(thread->wait_channel), "from_unix_ms",
-						    unix_ms(list->source, thread->start_ns), "until_unix_ms",
-						    unix_ms(list->source, thread->end_ns), "stack", stack));
+	json_array_append_new(
+	    list->rows, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", (json_int_t)thread->tid,
+				  "thread", json_name(thread->thread), "state", json_name(state), "system_call",
+				  json_name(thread->system_call), "fd", known(thread->fd), "path",
+				  json_name(thread->path), "wait_channel", json_name(thread->wait_channel),
+				  "from_unix_ms", unix_ms(list->source, thread->start_ns), "until_unix_ms",
+				  unix_ms(list->source, thread->end_ns), "stack", stack));
 }
 
 static void add_operation(void *argument, const struct analysis_operation_view *operation)
 {
 	struct list *list = argument;
-	json_t *row = operation_json(*operation->comm_name ? operation->comm_name : "?", operation->function, operation->sequence);
+	json_t *row = operation_json(*operation->comm_name ? operation->comm_name : "?", operation->function,
+				     operation->sequence);
 
 	json_object_update_new(
-	    row, json_pack("{s:s?, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "dtype", finding_dtype_name(operation->dtype), "count",
-			   (json_int_t)operation->count, "step", known(operation->step), "phase", operation->phase, "called_unix_ms",
-			   unix_ms(list->source, operation->called_ns), "launched_unix_ms",
-			   unix_ms(list->source, operation->launched_ns), "arrived_unix_ms",
-			   unix_ms(list->source, operation->arrived_ns), "done_unix_ms", unix_ms(list->source, operation->done_ns),
-			   "late_ms", milliseconds(operation->late_us / 1e3)));
+	    row,
+	    json_pack("{s:s?, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "dtype", finding_dtype_name(operation->dtype),
+		      "count", (json_int_t)operation->count, "step", known(operation->step), "phase", operation->phase,
+		      "called_unix_ms", unix_ms(list->source, operation->called_ns), "launched_unix_ms",
+		      unix_ms(list->source, operation->launched_ns), "arrived_unix_ms",
+		      unix_ms(list->source, operation->arrived_ns), "done_unix_ms",
+		      unix_ms(list->source, operation->done_ns), "late_ms", milliseconds(operation->late_us / 1e3)));
 	json_array_append_new(list->rows, row);
 }
 

@@ -78,7 +78,8 @@ double suite_late_ms(const struct suite_draw *draw, int rank, int step)
 
 static void draw_size(struct suite_draw *draw, struct chances *chances, int most_ranks)
 {
-	static const int ranks[] = { 8, 8, 8, 8, 8, 8, 8, 8, 16, 16, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 128, 128, 256, 512, 1024 };
+	static const int ranks[] = { 8,  8,  8,  8,  8,  8,  8,  8,  16,  16,  16,  16,  16,
+				     16, 32, 32, 32, 32, 64, 64, 64, 128, 128, 256, 512, 1024 };
 	static const int widths[] = { 2, 4, 8 };
 
 	draw->shape = (enum suite_shape)below(chances, SHAPES);
@@ -232,14 +233,17 @@ struct suite_draw suite_draw(unsigned seed, int most_ranks)
 
 void suite_describe(const struct suite_draw *draw, char *text, size_t room)
 {
-	int written = snprintf(text, room, "%s, %d ranks in groups of %d, %d layers, %.0f ms; noise %.1f %%, %s, lasts by %g%s; apart %.1f %%%s",
-			       shapes[draw->shape], draw->ranks, draw->width, draw->layers, draw->step_ms,
-			       100 * draw->noise, tails[draw->tail], draw->lasts,
-			       draw->noise_of_hosts ? ", of hosts" : "", 100 * draw->differences, habits[draw->habit]);
+	int written = snprintf(
+	    text, room,
+	    "%s, %d ranks in groups of %d, %d layers, %.0f ms; noise %.1f %%, %s, lasts by %g%s; apart %.1f %%%s",
+	    shapes[draw->shape], draw->ranks, draw->width, draw->layers, draw->step_ms, 100 * draw->noise,
+	    tails[draw->tail], draw->lasts, draw->noise_of_hosts ? ", of hosts" : "", 100 * draw->differences,
+	    habits[draw->habit]);
 
 	if (draw->fault == FAULT_HEALTHY || written < 0 || (size_t)written >= room)
 		return;
-	snprintf(text + written, room - (size_t)written, "; %s: rank %d%s, %.1f times: %.0f ms, every %d, from step %d of %d, %s",
-		 faults[draw->fault], draw->rank, draw->other >= 0 ? " and another" : "", draw->times, draw->ms, draw->every,
+	snprintf(text + written, room - (size_t)written,
+		 "; %s: rank %d%s, %.1f times: %.0f ms, every %d, from step %d of %d, %s", faults[draw->fault],
+		 draw->rank, draw->other >= 0 ? " and another" : "", draw->times, draw->ms, draw->every,
 		 draw->fault_step, draw->steps, causes[draw->cause]);
 }

@@ -12,8 +12,9 @@
 
 enum { OVER_STEPS = 24 };
 
-static const char *const names[VERDICTS] = { "right", "right rank, wrong cause", "partly", "inconclusive", "missed", "wrong",
-					     "false" };
+static const char *const names[VERDICTS] = {
+	"right", "right rank, wrong cause", "partly", "inconclusive", "missed", "wrong", "false"
+};
 
 struct witness {
 	const struct suite_draw *draw;
@@ -68,7 +69,8 @@ static void hear_of(struct witness *witness, const struct rw_finding *finding, i
 
 	if (!due || !suite_is_at_fault(draw, rank)) {
 		if (!witness->wrong++)
-			snprintf(result->text, sizeof(result->text), "%.0f s: %s", witness->course.now_ms / 1000, finding->text);
+			snprintf(result->text, sizeof(result->text), "%.0f s: %s", witness->course.now_ms / 1000,
+				 finding->text);
 		return;
 	}
 	if (!witness->named[rank])
@@ -91,8 +93,9 @@ static void repeat(const struct witness *witness, const struct rw_finding *findi
 	static const char *const severities[] = { "notice", "warning", "critical" };
 	static const char *const confidences[] = { "certain", "likely", "inconclusive" };
 
-	fprintf(witness->reported, "        step %d, %.1f s: %s, %s, %s: %s; %s\n", witness->course.step, witness->course.now_ms / 1000,
-		states[finding->state], severities[finding->severity], confidences[finding->confidence], finding->text,
+	fprintf(witness->reported, "        step %d, %.1f s: %s, %s, %s: %s; %s\n", witness->course.step,
+		witness->course.now_ms / 1000, states[finding->state], severities[finding->severity],
+		confidences[finding->confidence], finding->text,
 		finding->cause.present && finding->cause.text ? finding->cause.text : "no cause");
 	for (size_t i = 0; i < finding->missing_count; i++)
 		fprintf(witness->reported, "            not seen: %s\n", finding->missing[i]);

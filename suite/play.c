@@ -94,7 +94,8 @@ static void keep_habit(struct play *play, int number)
 		rank->host_ms += 2 * play->draw->step_ms * (1 + 0.05 * uniform(&play->chances));
 	if (play->draw->habit == HABIT_COLLECTION && one_in(&play->chances, COLLECTION_ONE_IN))
 		rank->host_ms += 60;
-	if (play->draw->habit == HABIT_ONCE && step == PAUSE_STEP && number == (int)play->draw->seed % play->draw->ranks)
+	if (play->draw->habit == HABIT_ONCE && step == PAUSE_STEP &&
+	    number == (int)play->draw->seed % play->draw->ranks)
 		rank->host_ms += 2000;
 	if (number == play->turn)
 		rank->extra_ms += 0.3 * play->draw->step_ms;
@@ -167,7 +168,8 @@ static bool calls_wrongly(struct play *play, int number)
 /* How many operations of a step, of one rank, are between hosts. */
 static int between_hosts(const struct suite_draw *draw)
 {
-	bool inner = records_hosts(draw, false) > 1, outer = records_hosts(draw, true) > 1, groups = records_width(draw) < draw->ranks;
+	bool inner = records_hosts(draw, false) > 1, outer = records_hosts(draw, true) > 1,
+	     groups = records_width(draw) < draw->ranks;
 
 	if (draw->shape == SHAPE_STAGES)
 		return inner + 2 * outer; /* and transfers between stages, which are not slower */
@@ -175,7 +177,8 @@ static int between_hosts(const struct suite_draw *draw)
 }
 
 /* Some members together: each works for `part` of its step, then all wait for the last. */
-static void together(struct play *play, struct call call, const int *members, const struct call *calls, int count, double part)
+static void together(struct play *play, struct call call, const int *members, const struct call *calls, int count,
+		     double part)
 {
 	double last_ms = 0;
 	struct operation_times times[SUITE_MEMBERS];
@@ -280,8 +283,10 @@ static void stages(struct play *play)
 	play->place++;
 	/* The first stage works on last. */
 	for (int first = 0; first < draw->ranks; first += draw->width)
-		play->ranks[first].gpu_ms += 0.6 * (draw->step_ms + play->ranks[first].extra_ms + play->ranks[first].slow_ms);
-	collective(play, true, (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = 65536, .backward = true }, 0.1);
+		play->ranks[first].gpu_ms +=
+		    0.6 * (draw->step_ms + play->ranks[first].extra_ms + play->ranks[first].slow_ms);
+	collective(play, true,
+		   (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = 65536, .backward = true }, 0.1);
 }
 
 static void play_step(struct play *play)
@@ -299,7 +304,9 @@ static void play_step(struct play *play)
 	case SHAPE_TENSOR:
 		collectives(play, RW_FUNCTION_ALL_REDUCE, false, 4 * draw->layers, 0.4);
 		collectives(play, RW_FUNCTION_ALL_REDUCE, true, 4 * draw->layers, 0.6);
-		collective(play, true, (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = 65536, .backward = true }, 0);
+		collective(play, true,
+			   (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .count = 65536, .backward = true },
+			   0);
 		break;
 	case SHAPE_STAGES:
 		stages(play);
@@ -308,7 +315,9 @@ static void play_step(struct play *play)
 		collectives(play, RW_FUNCTION_ALL_GATHER, false, draw->layers, 0.4);
 		collectives(play, RW_FUNCTION_REDUCE_SCATTER, true, draw->layers, 0.6);
 		if (draw->shape == SHAPE_HYBRID)
-			collective(play, true, (struct call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 8192, .backward = true }, 0);
+			collective(play, true,
+				   (struct call){ .function = RW_FUNCTION_ALL_REDUCE, .count = 8192, .backward = true },
+				   0);
 	}
 	norm(play);
 }

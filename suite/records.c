@@ -63,7 +63,8 @@ static void join(struct records *records, int rank, uint32_t index, uint64_t id,
 	const struct rw_communicator communicator = { .id = id, .rank = number, .nranks = size, .nnodes = hosts, .created_ns = 1,
 						      .api_count = records->boxes[rank].announced[index] };
 
-	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index, &communicator))
+	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index,
+				      &communicator))
 		suite_give_up();
 }
 
@@ -74,9 +75,11 @@ static void join_all(struct records *records, int rank)
 
 	join(records, rank, 0, 0x1000000u + (uint64_t)(rank / width), rank % width, width, records_hosts(draw, false));
 	if (groups > 1)
-		join(records, rank, 1, 0x2000000u + (uint64_t)(rank % width), rank / width, groups, records_hosts(draw, true));
+		join(records, rank, 1, 0x2000000u + (uint64_t)(rank % width), rank / width, groups,
+		     records_hosts(draw, true));
 	if (draw->shape == SHAPE_STAGES)
-		join(records, rank, 2, 0x3000000u + (uint64_t)(rank / width), rank % width, width, records_hosts(draw, false));
+		join(records, rank, 2, 0x3000000u + (uint64_t)(rank / width), rank % width, width,
+		     records_hosts(draw, false));
 }
 
 static void announce(struct records *records, int rank)
@@ -94,7 +97,8 @@ static void announce(struct records *records, int rank)
 	box.watchdog_ms = 600000;
 	box.pid_namespace = 0xEFFFFFFC; /* the machine's */
 	box.devices[0].used = 1;
-	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "%04x:%02x:00.0", (unsigned)rank >> 5, 8 + ((unsigned)rank & 31));
+	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "%04x:%02x:00.0", (unsigned)rank >> 5,
+		 8 + ((unsigned)rank & 31));
 	const struct analysis_process process = { .id = (analysis_process_id)(PROCESS_BASE + rank),
 						  .pid = 10000 + rank, .box = &box };
 	if (analysis_add_process(records->analysis, &process))
@@ -195,8 +199,8 @@ void records_operation(struct records *records, int rank, struct call call, stru
 	slot->done_seen_ns = seen_ns(records, box, times.done_ms);
 }
 
-static struct analysis_wait *add_wait(struct records *records, int rank, uint32_t tid, const char *thread, double from_ms,
-				      double until_ms)
+static struct analysis_wait *add_wait(struct records *records, int rank, uint32_t tid, const char *thread,
+				      double from_ms, double until_ms)
 {
 	if (records->wait_count == records->wait_room) {
 		records->wait_room = records->wait_room ? 2 * records->wait_room : 64;
@@ -260,7 +264,8 @@ void records_end(struct records *records, int rank, enum suite_fault how, double
 	records->ended_ms = at_ms;
 	if (how == FAULT_NEVER)
 		for (double ms = at_ms; ms < at_ms + 60000; ms += LOOK_MS) {
-			struct analysis_wait *wait = add_wait(records, rank, (uint32_t)(10000 + rank), "python", ms, ms);
+			struct analysis_wait *wait =
+			    add_wait(records, rank, (uint32_t)(10000 + rank), "python", ms, ms);
 			wait->kind = ANALYSIS_WAIT_SAMPLE;
 			wait->level = RW_LEVEL_PROC;
 			wait->start_ns = 0;
@@ -292,7 +297,8 @@ static void show_operations(struct records *records, int rank, uint64_t now_ns)
 				slot.started_seen_ns = 0;
 			if (!(known & RW_KNOWN_DONE))
 				slot.done_seen_ns = 0;
-			if (analysis_add_operation(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), &slot))
+			if (analysis_add_operation(records->analysis, (analysis_process_id)(PROCESS_BASE + rank),
+						   &slot))
 				suite_give_up();
 		}
 		if (over && known)
@@ -333,8 +339,8 @@ static void show_end(struct records *records)
 	records->reported = true;
 	for (size_t i = 0; i < sizeof(lives) / sizeof(*lives); i++)
 		if (lives[i].how == records->draw->fault)
-			analysis_set_life(records->analysis, (analysis_process_id)(PROCESS_BASE + records->ended), lives[i].life,
-					  lives[i].status, ns(records->ended_ms + 50));
+			analysis_set_life(records->analysis, (analysis_process_id)(PROCESS_BASE + records->ended),
+					  lives[i].life, lives[i].status, ns(records->ended_ms + 50));
 }
 
 /* An analysis keeps the GPUs of one machine. Here it has the ranks of all: those at fault, and some to compare them

@@ -3,14 +3,14 @@
 
 static bool is_of_a_wait(const struct evidence_piece *piece)
 {
-	return (piece->kind == ANALYSIS_WAIT_INTERVAL || piece->kind == ANALYSIS_WAIT_SAMPLE) && piece->state != 'R' && piece->state != 'Z' &&
-	       piece->end_ns > piece->start_ns;
+	return (piece->kind == ANALYSIS_WAIT_INTERVAL || piece->kind == ANALYSIS_WAIT_SAMPLE) && piece->state != 'R' &&
+	       piece->state != 'Z' && piece->end_ns > piece->start_ns;
 }
 
 static bool is_same_wait(const struct blocked *blocked, const struct evidence_piece *piece)
 {
-	return blocked->piece->tid == piece->tid && blocked->piece->system_call == piece->system_call && piece->end_ns >= blocked->start_ns &&
-	       piece->start_ns <= blocked->end_ns;
+	return blocked->piece->tid == piece->tid && blocked->piece->system_call == piece->system_call &&
+	       piece->end_ns >= blocked->start_ns && piece->start_ns <= blocked->end_ns;
 }
 
 static unsigned knowledge(const struct evidence_piece *piece)

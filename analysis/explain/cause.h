@@ -16,7 +16,8 @@ enum {
 	CAUSE_EVIDENCE = 4,
 };
 #define CAUSE_SHARE_MIN    0.25 /* share of the windows that a class needs to be the cause */
-#define CAUSE_INFERRED_MIN 0.5  /* without a waker: a thread whose file waits cover this share of the wait is taken for the waker */
+/* without a waker: a thread whose file waits cover this share of the wait is taken for the waker */
+#define CAUSE_INFERRED_MIN 0.5
 /* Another class with this share of the first one's time may be the cause as well; samples miss more. */
 #define CAUSE_NEAR_EXACT   0.8
 #define CAUSE_NEAR_SAMPLED 0.5
@@ -46,8 +47,9 @@ struct cause {
 	double share;        /* share of the windows; -1: nothing is known */
 	enum rw_level level; /* level of the evidence for the class; RW_LEVEL_NONE = no evidence */
 	enum rw_level seen;  /* best level at which the thread was observed in the windows */
-	const char *inferred; /* why the cause is likely at best: a hop without a waker, samples of a wait whose waker was not found,
-			       * or another class with nearly as much of the time; static; NULL: it was seen */
+	/* why the cause is likely at best: a hop without a waker, samples of a wait whose waker was not found, or
+	 * another class with nearly as much of the time; static; NULL: it was seen */
+	const char *inferred;
 	bool idle;           /* the thread sleeps by its own call */
 	bool convoy;         /* threads pass a lock on in short turns … */
 	bool like_python;    /* … of 5 ms … */
@@ -91,6 +93,7 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 
 /* Whether the thread has waited on the cause's socket before, in a wait that ended by itself by ended_by_ns at the
  * latest. The socket is one that leads out of the process, such as one of a data service. */
-bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns);
+bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause,
+			uint64_t ended_by_ns);
 
 #endif

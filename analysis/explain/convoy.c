@@ -87,7 +87,8 @@ static intern_id common_name(const struct enders *enders)
 
 /* Of the time of the windows between two samples of the thread, how much was it on a CPU? -1: there are no such
  * samples. */
-static double cpu_share(const struct evidence *evidence, uint32_t tid, const struct cause_window *windows, uint32_t count)
+static double cpu_share(const struct evidence *evidence, uint32_t tid, const struct cause_window *windows,
+			uint32_t count)
 {
 	const struct evidence_piece *later = NULL;
 	uint64_t kept = evidence_kept(evidence), seen_ns = 0;
@@ -113,7 +114,8 @@ static double cpu_share(const struct evidence *evidence, uint32_t tid, const str
 /* Who ended its waits, and who waited for a lock in short turns as well: they all pass it on, though not all of them to
  * it. */
 static uint32_t find_holders(const struct intern *intern, const struct evidence *evidence, uint32_t tid,
-			     const struct cause_window *windows, uint32_t count, const struct enders *enders, uint32_t *tids)
+			     const struct cause_window *windows, uint32_t count, const struct enders *enders,
+			     uint32_t *tids)
 {
 	uint64_t kept = evidence_kept(evidence);
 	uint32_t found = enders->count;
@@ -125,15 +127,16 @@ static uint32_t find_holders(const struct intern *intern, const struct evidence 
 
 		while (i < found && tids[i] != piece->tid)
 			i++;
-		if (i == found && piece->tid != tid && piece->kind == ANALYSIS_WAIT_SHORT && piece->waker_tid && !piece->out_of_process_wake &&
-		    tally_overlap(windows, count, piece->start_ns, piece->end_ns) && wait_classify(intern, piece).class_ == RW_CAUSE_LOCK)
+		if (i == found && piece->tid != tid && piece->kind == ANALYSIS_WAIT_SHORT && piece->waker_tid &&
+		    !piece->out_of_process_wake && tally_overlap(windows, count, piece->start_ns, piece->end_ns) &&
+		    wait_classify(intern, piece).class_ == RW_CAUSE_LOCK)
 			tids[found++] = piece->tid;
 	}
 	return found;
 }
 
-static double cpu_of_all(const uint32_t *tids, uint32_t holders, const struct evidence *evidence, const struct cause_window *windows,
-			 uint32_t count)
+static double cpu_of_all(const uint32_t *tids, uint32_t holders, const struct evidence *evidence,
+			 const struct cause_window *windows, uint32_t count)
 {
 	uint32_t seen = 0;
 	double sum = 0;
@@ -172,7 +175,8 @@ bool convoy_find(const struct intern *intern, const struct evidence *evidence, u
 	*convoy = (struct convoy){ .like_python = short_ns && python_ns * 2 >= short_ns, .cpu = -1 };
 	bool by_timers = is_ended_by_timers(convoy, &enders, lock_ns);
 
-	if (short_ns * 2 < lock_ns || (!by_timers && is_one_thread(&enders)) || works_elsewhere(&enders, intern, evidence, windows, count))
+	if (short_ns * 2 < lock_ns || (!by_timers && is_one_thread(&enders)) ||
+	    works_elsewhere(&enders, intern, evidence, windows, count))
 		return false;
 	convoy->name = by_timers && are_too_few(&enders, lock_ns) ? 0 : common_name(&enders);
 	uint32_t tids[CONVOY_HOLDERS];

@@ -75,7 +75,8 @@ static size_t find_change(const struct splitting *splitting, const double *value
 	sort_doubles(sorted, count);
 	for (size_t i = 0; i + 1 < count; i++) {
 		/* Twice its rank among all, less the mean of that: equal values have one rank. */
-		sum += (double)(place_of(sorted, count, values[i], false) + place_of(sorted, count, values[i], true)) - n;
+		sum +=
+		    (double)(place_of(sorted, count, values[i], false) + place_of(sorted, count, values[i], true)) - n;
 		if (fabs(sum) > most) {
 			most = fabs(sum);
 			at = i + 1;
@@ -137,7 +138,8 @@ static struct bend try_bend(const struct splitting *splitting, size_t begin, siz
 }
 
 /* The best in [from, until), each `every` of them. */
-static struct bend try_bends(const struct splitting *splitting, size_t begin, size_t end, size_t from, size_t until, size_t every)
+static struct bend try_bends(const struct splitting *splitting, size_t begin, size_t end, size_t from, size_t until,
+			     size_t every)
 {
 	struct bend best = { 0, INFINITY };
 
@@ -157,7 +159,8 @@ static struct bend find_bend(const struct splitting *splitting, size_t begin, si
 	if (end - begin < 2 * LEVELS_LEAST)
 		return (struct bend){ 0, INFINITY };
 	struct bend best = try_bends(splitting, begin, end, first, last + 1, every);
-	size_t from = best.at > first + every ? best.at - every : first, until = best.at + every < last ? best.at + every : last;
+	size_t from = best.at > first + every ? best.at - every : first,
+	       until = best.at + every < last ? best.at + every : last;
 
 	return every > 1 ? try_bends(splitting, begin, end, from, until + 1, 1) : best;
 }
@@ -165,7 +168,8 @@ static struct bend find_bend(const struct splitting *splitting, size_t begin, si
 static void add(struct splitting *splitting, size_t begin, size_t end, double slope)
 {
 	if (splitting->count < LEVELS_MOST)
-		splitting->levels[splitting->count++] = (struct lasting_level){ begin, end, median_of(splitting, begin, end), slope };
+		splitting->levels[splitting->count++] =
+		    (struct lasting_level){ begin, end, median_of(splitting, begin, end), slope };
 }
 
 static bool is_change(double before, double after)
@@ -194,7 +198,8 @@ static double slope_of(const struct splitting *splitting, size_t begin, size_t e
 {
 	const double *at = splitting->at + begin;
 	double slope = trend_slope(at, splitting->values + begin, end - begin);
-	bool small = fabs(slope * (at[end - begin - 1] - at[0])) < LEVELS_CHANGE * fabs(median_of(splitting, begin, end));
+	bool small =
+	    fabs(slope * (at[end - begin - 1] - at[0])) < LEVELS_CHANGE * fabs(median_of(splitting, begin, end));
 
 	return small ? 0 : slope;
 }
@@ -214,8 +219,10 @@ static void split(struct splitting *splitting, size_t begin, size_t end)
 		slope = slope_of(splitting, begin, end);
 		bend = find_bend(splitting, begin, end);
 	}
-	double before = at ? median_of(splitting, begin, begin + at) : 0, after = at ? median_of(splitting, begin + at, end) : 0;
-	double stairs = at ? off_line(splitting, begin, begin + at, 0) + off_line(splitting, begin + at, end, 0) : INFINITY;
+	double before = at ? median_of(splitting, begin, begin + at) : 0,
+	       after = at ? median_of(splitting, begin + at, end) : 0;
+	double stairs =
+	    at ? off_line(splitting, begin, begin + at, 0) + off_line(splitting, begin + at, end, 0) : INFINITY;
 	double line = slope ? off_line(splitting, begin, end, slope) : INFINITY;
 
 	if (at && !is_change(before, after))

@@ -329,7 +329,8 @@ static bool answer_from(const struct links *links, struct network_answer *answer
 		return true;
 	}
 	if (!find_suspicion(links, &suspicion)) {
-		answer->instead = "transfers wait for the network on several links that have no rank and no host in common";
+		answer->instead =
+		    "transfers wait for the network on several links that have no rank and no host in common";
 		return true;
 	}
 	return fill_answer(links, &suspicion, answer);

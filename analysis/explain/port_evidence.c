@@ -140,7 +140,8 @@ static bool was_active_since(const struct showing *showing)
 	const struct port_reading *reading;
 
 	for (uint64_t age = 0; (reading = port_reading_at(showing->port, age)); age++)
-		if (reading->at_ns >= showing->before->at_ns && reading->at_ns <= showing->last->at_ns && reading->active)
+		if (reading->at_ns >= showing->before->at_ns && reading->at_ns <= showing->last->at_ns &&
+		    reading->active)
 			return true;
 	return false;
 }
@@ -247,13 +248,15 @@ static void write_showing(FILE *out, const struct rw_port_showing *showing, uint
 	if (showing->flags & RW_PORT_WENT_DOWN)
 		fputs(", is down", out);
 	if (showing->flags & RW_PORT_FELL)
-		fprintf(out, ", fell from %g to %g Gb/s", (double)showing->before_mbit / 1000, (double)showing->last_mbit / 1000);
+		fprintf(out, ", fell from %g to %g Gb/s", (double)showing->before_mbit / 1000,
+			(double)showing->last_mbit / 1000);
 	for (int i = 0; i < RW_PORT_RISES && showing->rises[i]; i++)
 		write_rise(out, showing->counters[i], showing->rises[i]);
 	write_times(out, showing, since_ns);
 	if (showing->others)
-		fprintf(out, ", runs at %g Gb/s, the %u others of its model here at %g", (double)showing->last_mbit / 1000,
-			(unsigned)showing->others, (double)showing->others_mbit / 1000);
+		fprintf(out, ", runs at %g Gb/s, the %u others of its model here at %g",
+			(double)showing->last_mbit / 1000, (unsigned)showing->others,
+			(double)showing->others_mbit / 1000);
 }
 
 /* Boxes may be of several hosts; which one's port it is must then be said. */
@@ -264,7 +267,8 @@ static const char *host_to_say(const struct analysis *analysis, const struct por
 	return said ? analysis->job.hosts[shown->host] : "";
 }
 
-static void add(const struct analysis *analysis, struct record *record, const struct port_shown *shown, uint64_t since_ns)
+static void add(const struct analysis *analysis, struct record *record, const struct port_shown *shown,
+		uint64_t since_ns)
 {
 	const struct rw_port_showing *showing = &shown->showing;
 	const char *host = host_to_say(analysis, shown);
@@ -278,7 +282,8 @@ static void add(const struct analysis *analysis, struct record *record, const st
 	text[sizeof(text) - 1] = '\0';
 	if (showing->number)
 		snprintf(port, sizeof(port), " port %u", (unsigned)showing->number);
-	snprintf(what, sizeof(what), "%s%s%s%s: %s", host, *host ? ", " : "", showing->name, port, *text ? text + 2 : "");
+	snprintf(what, sizeof(what), "%s%s%s%s: %s", host, *host ? ", " : "", showing->name, port,
+		 *text ? text + 2 : "");
 	record_add_evidence(record, PORT_SOURCE, -1, what);
 }
 
@@ -316,7 +321,8 @@ static struct port_shown as_shown(const struct showing *showing, uint64_t since_
 
 static int by_weight(const void *left, const void *right)
 {
-	const struct rw_port_showing *a = &((const struct port_shown *)left)->showing, *b = &((const struct port_shown *)right)->showing;
+	const struct rw_port_showing *a = &((const struct port_shown *)left)->showing,
+				     *b = &((const struct port_shown *)right)->showing;
 
 	if (a->weight != b->weight)
 		return (b->weight > a->weight) - (b->weight < a->weight);
@@ -329,7 +335,8 @@ static int by_weight(const void *left, const void *right)
  * never were. */
 static bool has_readings(const struct port *port, uint64_t since_ns)
 {
-	uint64_t from_ns = since_ns > PORT_LEAD_NS ? since_ns - PORT_LEAD_NS : 0, kept = port->reading_count < PORT_READINGS ? port->reading_count : PORT_READINGS;
+	uint64_t from_ns = since_ns > PORT_LEAD_NS ? since_ns - PORT_LEAD_NS : 0,
+		 kept = port->reading_count < PORT_READINGS ? port->reading_count : PORT_READINGS;
 	const struct port_reading *oldest = port_reading_at(port, kept - 1);
 
 	return oldest && (oldest->at_ns <= from_ns || (oldest->at_ns == port->first_ns && port->first_ns <= since_ns));
@@ -350,7 +357,8 @@ static const struct port_shown *remembered(const struct ports *ports, const stru
 
 	for (uint32_t i = 0; ports->memory && i < ports->memory->count; i++) {
 		const struct port_shown *shown = &ports->memory->shown[i];
-		uint64_t at_ns = shown->showing.since_ns, apart_ns = at_ns > since_ns ? at_ns - since_ns : since_ns - at_ns;
+		uint64_t at_ns = shown->showing.since_ns,
+			 apart_ns = at_ns > since_ns ? at_ns - since_ns : since_ns - at_ns;
 
 		if (!is_same_port(ports, shown, like) || apart_ns > least_ns)
 			continue;
@@ -363,7 +371,8 @@ static const struct port_shown *remembered(const struct ports *ports, const stru
 static const struct port *live_port(const struct ports *ports, const struct port_shown *shown)
 {
 	for (uint32_t i = 0; i < ports->count; i++)
-		if (ports->items[i]->number == (int32_t)shown->showing.number && !strcmp(ports->items[i]->name, shown->showing.name))
+		if (ports->items[i]->number == (int32_t)shown->showing.number &&
+		    !strcmp(ports->items[i]->name, shown->showing.name))
 			return ports->items[i];
 	return NULL;
 }
@@ -452,8 +461,8 @@ static bool is_sound(const struct rw_port_showing *showing)
 		if (showing->counters[i] >= ANALYSIS_PORT_COUNTERS)
 			return false;
 	return *showing->name && memchr(showing->name, '\0', sizeof(showing->name)) && showing->number <= INT32_MAX &&
-	       showing->from_ns <= showing->to_ns && showing->since_ns <= UINT64_MAX / 2 && showing->to_ns <= UINT64_MAX / 2 &&
-	       showing->weight > WEIGHT_NONE && showing->weight <= WEIGHT_LINK;
+	       showing->from_ns <= showing->to_ns && showing->since_ns <= UINT64_MAX / 2 &&
+	       showing->to_ns <= UINT64_MAX / 2 && showing->weight > WEIGHT_NONE && showing->weight <= WEIGHT_LINK;
 }
 
 int port_record_put(struct analysis *analysis, analysis_process_id id, const struct rw_ports *record)

@@ -22,9 +22,11 @@ int children_add(struct children **children, struct intern *intern, const struct
 		return -ENOMEM;
 	struct children_piece *piece = &(*children)->pieces[(*children)->count++ % CHILDREN_KEPT];
 
-	*piece = (struct children_piece){
-		.from_ns = seen->from_ns, .at_ns = seen->at_ns, .cpu_ns = seen->cpu_ns, .bytes = seen->bytes, .in_disk = seen->in_disk
-	};
+	*piece = (struct children_piece){ .from_ns = seen->from_ns,
+					  .at_ns = seen->at_ns,
+					  .cpu_ns = seen->cpu_ns,
+					  .bytes = seen->bytes,
+					  .in_disk = seen->in_disk };
 	piece->busiest.pid = busiest->pid;
 	piece->busiest.name = intern_add(intern, busiest->name, sizeof(busiest->name));
 	piece->busiest.is_child = busiest->is_child;
@@ -78,7 +80,8 @@ bool children_get_on(const struct children *children, uint64_t from_ns, uint64_t
 	struct sum sum;
 
 	sum_up(children, from_ns, to_ns, &sum);
-	return computes(&sum) || transfers(&sum) || (sum.count && share_of(sum.disk_ns, sum.covered_ns) >= CHILDREN_DISK);
+	return computes(&sum) || transfers(&sum) ||
+	       (sum.count && share_of(sum.disk_ns, sum.covered_ns) >= CHILDREN_DISK);
 }
 
 /* The process that the pieces show most; NULL: those that used most have ended. *cpu_ns, *bytes: what it used in
@@ -120,7 +123,8 @@ static void describe_many(const struct sum *sum, const char *who, char *text, si
 		snprintf(text, room, "its child processes use %.0f %% of a CPU; those that used most have ended", cpu);
 }
 
-void children_describe(const struct children *children, const struct intern *intern, uint64_t from_ns, uint64_t to_ns, char *text, size_t room)
+void children_describe(const struct children *children, const struct intern *intern, uint64_t from_ns, uint64_t to_ns,
+		       char *text, size_t room)
 {
 	struct sum sum;
 	uint64_t cpu_ns, bytes;
@@ -130,15 +134,17 @@ void children_describe(const struct children *children, const struct intern *int
 	const struct children_piece *busiest = busiest_of(&sum, &cpu_ns, &bytes);
 
 	if (busiest)
-		snprintf(who, sizeof(who), "its %s %d \"%s\"", busiest->busiest.is_child ? "child" : "descendant", busiest->busiest.pid,
-			 intern_text(intern, busiest->busiest.name));
+		snprintf(who, sizeof(who), "its %s %d \"%s\"", busiest->busiest.is_child ? "child" : "descendant",
+			 busiest->busiest.pid, intern_text(intern, busiest->busiest.name));
 	if (computes(&sum) && (!busiest || cpu_ns * 5 < sum.cpu_ns * 4))
 		describe_many(&sum, who, text, room);
 	else if (computes(&sum))
 		snprintf(text, room, "%s uses %.0f %% of a CPU", who, 100 * share_of(cpu_ns, sum.covered_ns));
 	else if (transfers(&sum))
-		snprintf(text, room, "%s reads and writes %.1f MB a second", busiest ? who : "its child processes, of which some have ended,",
+		snprintf(text, room, "%s reads and writes %.1f MB a second",
+			 busiest ? who : "its child processes, of which some have ended,",
 			 bytes_a_second(busiest ? bytes : sum.bytes, sum.covered_ns) / 1e6);
 	else
-		snprintf(text, room, "%s waits for a disk, or for what else cannot be interrupted", busiest ? who : "a child process of it");
+		snprintf(text, room, "%s waits for a disk, or for what else cannot be interrupted",
+			 busiest ? who : "a child process of it");
 }

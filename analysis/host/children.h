@@ -36,6 +36,7 @@ int children_add(struct children **children, struct intern *intern, const struct
 /* Did they make progress between the two times? False where nothing was read. children NULL: none yet. */
 bool children_get_on(const struct children *children, uint64_t from_ns, uint64_t to_ns);
 /* For what they did then, where they got on: "its child 4711 "cc1plus" uses 98 % of a CPU". */
-void children_describe(const struct children *children, const struct intern *intern, uint64_t from_ns, uint64_t to_ns, char *text, size_t room);
+void children_describe(const struct children *children, const struct intern *intern, uint64_t from_ns, uint64_t to_ns,
+		       char *text, size_t room);
 
 #endif

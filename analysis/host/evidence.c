@@ -48,10 +48,12 @@ static uint64_t waits_since(const struct evidence_thread *thread, const struct a
 /* The counter of the time in run queues grows when the thread gets a CPU. A wait that is longer than the time since the
  * sample before began before that one. Of a time that is longer than the piece only what must lie in the piece counts:
  * the thread may have been in a run queue whenever it did not run. */
-static void place_queue(const struct evidence_thread *thread, struct evidence_piece *piece, uint64_t queued_ns, bool follows)
+static void place_queue(const struct evidence_thread *thread, struct evidence_piece *piece, uint64_t queued_ns,
+			bool follows)
 {
 	uint64_t since_ns = thread->sampled_ns ? piece->end_ns - thread->sampled_ns : 0;
-	uint64_t before_ns = piece->end_ns - piece->start_ns < since_ns ? since_ns - (piece->end_ns - piece->start_ns) : 0;
+	uint64_t before_ns =
+	    piece->end_ns - piece->start_ns < since_ns ? since_ns - (piece->end_ns - piece->start_ns) : 0;
 	uint64_t elsewhere_ns = before_ns > piece->cpu_ns ? before_ns - piece->cpu_ns : 0;
 
 	piece->queue_from_ns = piece->start_ns;

@@ -73,7 +73,8 @@ static void read(const struct gpu_course_bin *bins, uint32_t count, struct readi
 
 /* In each quarter it must have become more, and in the last one not much less so than in all: what slows down is not
  * told to go on. */
-static bool goes_on(const struct gpu_course_bin *bins, const struct readings *readings, uint32_t count, double bytes_per_s)
+static bool goes_on(const struct gpu_course_bin *bins, const struct readings *readings, uint32_t count,
+		    double bytes_per_s)
 {
 	uint32_t quarter = count / 4, last = count - quarter;
 
@@ -111,8 +112,9 @@ struct gpu_course_verdict gpu_course_judge(const struct gpu_course *course, uint
 	read(bins, count, &readings);
 	double bytes_per_s = trend_slope(readings.s, readings.bytes, count);
 
-	if (trend_score(readings.bytes, count) < GPU_COURSE_TREND || (double)(last->most - bins[0].most) < 2 * flat_bytes(course) ||
-	    bytes_per_s <= 0 || !goes_on(bins, &readings, count, bytes_per_s))
+	if (trend_score(readings.bytes, count) < GPU_COURSE_TREND ||
+	    (double)(last->most - bins[0].most) < 2 * flat_bytes(course) || bytes_per_s <= 0 ||
+	    !goes_on(bins, &readings, count, bytes_per_s))
 		return verdict;
 	verdict.course = ANALYSIS_MEMORY_GROWS;
 	verdict.bytes_per_s = bytes_per_s;

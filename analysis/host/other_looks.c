@@ -63,7 +63,8 @@ static bool is_within(uint64_t at_ns, const struct cause_window *windows, uint32
 	return false;
 }
 
-int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count)
+int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows,
+			    uint32_t count)
 {
 	uint32_t all = 0, own = 0;
 	int32_t pid = 0;

@@ -39,7 +39,8 @@ bool other_looks_held_at_fork(const struct other_looks *looks, int32_t pid, cons
 			      uint32_t count);
 /* The process that thread waiting_tid of the rank waited for in nearly all looks of the windows that showed it waiting
  * for one; 0: none, too few looks, or several processes. looks NULL: none yet. */
-int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows, uint32_t count);
+int32_t other_looks_awaited(const struct other_looks *looks, uint32_t waiting_tid, const struct cause_window *windows,
+			    uint32_t count);
 /* What process `pid` did within the windows, as a clause with the process as its subject: "computes", "is in read(2) on
  * /data/part-3". "" where too few looks, or none that agree, show it. looks NULL: none yet. */
 void other_looks_describe(const struct other_looks *looks, const struct intern *intern, int32_t pid,

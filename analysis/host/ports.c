@@ -51,8 +51,8 @@ int ports_need_memory(struct ports *ports)
 
 static bool is_of(const struct port_shown *shown, const struct rw_port_showing *showing, uint32_t host)
 {
-	return shown->host == host && shown->showing.since_ns == showing->since_ns && shown->showing.number == showing->number &&
-	       !strcmp(shown->showing.name, showing->name);
+	return shown->host == host && shown->showing.since_ns == showing->since_ns &&
+	       shown->showing.number == showing->number && !strcmp(shown->showing.name, showing->name);
 }
 
 void ports_remember(struct ports_memory *memory, const struct rw_port_showing *showing, uint32_t host)

@@ -71,8 +71,8 @@ static bool is_told(uint32_t times, uint32_t looks)
 }
 
 /* The looks of these windows at this thread, the latest first. */
-static uint32_t choose(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows, uint32_t count,
-		       const struct python_looks_one *chosen[PYTHON_LOOKS])
+static uint32_t choose(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows,
+		       uint32_t count, const struct python_looks_one *chosen[PYTHON_LOOKS])
 {
 	uint32_t kept = looks->count < PYTHON_LOOKS ? (uint32_t)looks->count : PYTHON_LOOKS, found = 0;
 
@@ -157,8 +157,8 @@ static void find_holder(const struct python_looks_one *const *chosen, struct pyt
 		find_holders_place(chosen, answer);
 }
 
-void python_looks_ask(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows, uint32_t count,
-		      struct python_looks_answer *answer)
+void python_looks_ask(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows,
+		      uint32_t count, struct python_looks_answer *answer)
 {
 	const struct python_looks_one *chosen[PYTHON_LOOKS];
 

@@ -53,7 +53,7 @@ int python_looks_add(struct python_looks **looks, struct intern *intern, const s
 
 struct cause_window;
 /* looks NULL: none yet. */
-void python_looks_ask(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows, uint32_t count,
-		      struct python_looks_answer *answer);
+void python_looks_ask(const struct python_looks *looks, uint32_t tid, const struct cause_window *windows,
+		      uint32_t count, struct python_looks_answer *answer);
 
 #endif

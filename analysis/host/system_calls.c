@@ -39,9 +39,13 @@ static const struct system_call calls[] = {
 	SOCKET_CALL(epoll_pwait2),
 #endif
 #ifdef SYS_poll
-	SOCKET_CALL(poll), SOCKET_CALL(select), SOCKET_CALL(epoll_wait),
+	SOCKET_CALL(poll),
+	SOCKET_CALL(select),
+	SOCKET_CALL(epoll_wait),
 #else
-	ELSEWHERE(7, poll, SOCKET, true), ELSEWHERE(23, select, SOCKET, true), ELSEWHERE(232, epoll_wait, SOCKET, true),
+	ELSEWHERE(7, poll, SOCKET, true),
+	ELSEWHERE(23, select, SOCKET, true),
+	ELSEWHERE(232, epoll_wait, SOCKET, true),
 #endif
 	MEMORY_CALL(mmap), MEMORY_CALL(munmap), MEMORY_CALL(mremap), MEMORY_CALL(madvise), MEMORY_CALL(mprotect),
 	MEMORY_CALL(brk), MEMORY_CALL(mlock), MEMORY_CALL(move_pages),

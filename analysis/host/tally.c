@@ -86,16 +86,18 @@ static uint64_t ran(const struct evidence_piece *piece, uint64_t shared, uint64_
 }
 
 /* queue_shared: how much of the windows lies in [queue_from_ns, end_ns] of a sample. */
-static void add_sample(struct tally *tally, const struct wait_class *class_, const struct evidence_piece *piece, uint64_t shared,
-		       uint64_t queue_shared)
+static void add_sample(struct tally *tally, const struct wait_class *class_, const struct evidence_piece *piece,
+		       uint64_t shared, uint64_t queue_shared)
 {
 	static const struct wait_class without_cpu = { .class_ = RW_CAUSE_CPU, .known = true };
 	uint64_t length = piece->end_ns - piece->queue_from_ns;
-	uint64_t queued = portion(piece->run_queue_ns, queue_shared, length), within = portion(piece->run_queue_ns, shared, length);
+	uint64_t queued = portion(piece->run_queue_ns, queue_shared, length),
+		 within = portion(piece->run_queue_ns, shared, length);
 
 	add_to_group(tally, &without_cpu, piece, queued);
 	if (class_->known)
-		add_to_group(tally, class_, piece, class_->class_ == RW_CAUSE_RUNNING ? ran(piece, shared, within) : shared - within);
+		add_to_group(tally, class_, piece,
+			     class_->class_ == RW_CAUSE_RUNNING ? ran(piece, shared, within) : shared - within);
 }
 
 static void add_piece(struct tally *tally, const struct intern *intern, const struct evidence_piece *piece,
@@ -133,7 +135,8 @@ static void tally_up(const struct intern *intern, const struct evidence *evidenc
 		if (piece->tid != tid || piece->level != tally->level || sampled != tally->sampled)
 			continue;
 		uint64_t shared = tally_overlap(windows, window_count, piece->start_ns, piece->end_ns);
-		uint64_t queue_shared = sampled ? tally_overlap(windows, window_count, piece->queue_from_ns, piece->end_ns) : shared;
+		uint64_t queue_shared =
+		    sampled ? tally_overlap(windows, window_count, piece->queue_from_ns, piece->end_ns) : shared;
 		if (shared || queue_shared)
 			add_piece(tally, intern, piece, shared, queue_shared);
 	}

@@ -36,7 +36,8 @@ bool usual_sleep(const struct intern *intern, const struct job *job, const struc
 
 		if (process == rank->process || process_is_dead(process) || !process->evidence.pieces)
 			continue;
-		others_ns[others++] = slept_ns(intern, process, first ? process->first_tid : process->enqueue_tid, windows, count);
+		others_ns[others++] =
+		    slept_ns(intern, process, first ? process->first_tid : process->enqueue_tid, windows, count);
 	}
 	if (!others)
 		return false;

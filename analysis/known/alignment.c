@@ -39,7 +39,8 @@ static bool take(struct alignment *found, enum alignment_kind kind, uint32_t cal
 	return only;
 }
 
-struct alignment alignment_find(const struct call *usual_calls, uint32_t usual_count, const struct call *odd_calls, uint32_t odd_count)
+struct alignment alignment_find(const struct call *usual_calls, uint32_t usual_count, const struct call *odd_calls,
+				uint32_t odd_count)
 {
 	struct side usual = { usual_calls, usual_count }, odd = { odd_calls, odd_count };
 	struct alignment found = { ALIGNMENT_NONE, 0 };

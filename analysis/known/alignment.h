@@ -31,6 +31,7 @@ struct alignment {
 };
 
 /* Both from the place on at which they differ. */
-struct alignment alignment_find(const struct call *usual, uint32_t usual_count, const struct call *odd, uint32_t odd_count);
+struct alignment alignment_find(const struct call *usual, uint32_t usual_count, const struct call *odd,
+				uint32_t odd_count);
 
 #endif

@@ -41,7 +41,8 @@ static bool make_room(struct call_history *history)
 
 static bool is_equal(const struct past_call *left, const struct past_call *right)
 {
-	return left->function == right->function && left->count == right->count && left->dtype == right->dtype && left->root == right->root;
+	return left->function == right->function && left->count == right->count && left->dtype == right->dtype &&
+	       left->root == right->root;
 }
 
 bool call_history_add(struct call_history *history, uint64_t place, const struct past_call *call)

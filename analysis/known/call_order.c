@@ -209,7 +209,8 @@ static void part(struct call_order *order, uint64_t place, const struct caller *
 	order->parted_place = place;
 	order->parted_ns = now_ns;
 	for (uint32_t i = 0; i < order->room; i++)
-		if (&order->callers[i] != last && order->callers[i].sure_from <= place && order->callers[i].calls > place)
+		if (&order->callers[i] != last && order->callers[i].sure_from <= place &&
+		    order->callers[i].calls > place)
 			take_over(order, &order->callers[i]);
 }
 

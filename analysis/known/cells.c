@@ -118,7 +118,8 @@ static struct column *append(struct cells *cells, uint64_t step, uint64_t at_ns)
 {
 	uint32_t ranks = cells->count ? cells->columns[cells->count - 1].rank_count : 0;
 
-	if (cells->count >= CELLS_COLUMNS || (cells->bytes + ranks * sizeof(struct cell) > cells->limit && cells->count >= CELLS_COLUMNS_LEAST))
+	if (cells->count >= CELLS_COLUMNS ||
+	    (cells->bytes + ranks * sizeof(struct cell) > cells->limit && cells->count >= CELLS_COLUMNS_LEAST))
 		merge_older(cells);
 	if (!has_room(cells))
 		return NULL;

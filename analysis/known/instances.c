@@ -13,7 +13,9 @@ enum {
 static uint32_t hash_key(const struct instance_key *key)
 {
 	uint64_t hash = key->sequence * 0x9e3779b97f4a7c15u;
-	hash ^= ((uint64_t)key->communicator << 10 | (uint64_t)key->timed << 9 | (uint64_t)key->by_interposer << 8 | key->function) * 0xc2b2ae3d27d4eb4fu;
+	hash ^= ((uint64_t)key->communicator << 10 | (uint64_t)key->timed << 9 | (uint64_t)key->by_interposer << 8 |
+		 key->function) *
+		0xc2b2ae3d27d4eb4fu;
 	hash ^= ((uint64_t)(uint32_t)key->source << 32 | (uint32_t)key->target) * 0x165667b19e3779f9u;
 	return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
 }
@@ -34,8 +36,8 @@ static struct instance_key key_of(const struct instance *instance)
 static bool has_key(const struct instance *instance, const struct instance_key *key)
 {
 	return instance->sequence == key->sequence && instance->communicator->index == key->communicator &&
-	       instance->function == key->function && instance->by_interposer == key->by_interposer && instance->timed == key->timed &&
-	       instance->source == key->source && instance->target == key->target;
+	       instance->function == key->function && instance->by_interposer == key->by_interposer &&
+	       instance->timed == key->timed && instance->source == key->source && instance->target == key->target;
 }
 
 /* The hash in a slot answers for its instance, which is likely in no cache. */
@@ -209,7 +211,8 @@ struct operation *instance_operation(struct instances *instances, struct instanc
 /* NULL: not known, or by a pattern that has been replaced. */
 static const struct steps *steps_of(const struct instance *instance)
 {
-	if (instance->place_member == JOB_NONE || instance->place.place == STEPS_NO_PLACE || instance_is_replay(instance))
+	if (instance->place_member == JOB_NONE || instance->place.place == STEPS_NO_PLACE ||
+	    instance_is_replay(instance))
 		return NULL;
 	const struct steps *steps = &instance->communicator->members[instance->place_member].process->steps;
 	return steps->version == instance->steps_version ? steps : NULL;

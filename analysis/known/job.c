@@ -305,7 +305,8 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 		seat->communicator->size = described->nranks;
 	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
 	seat->communicator->members[seat->member].captured = described->captured;
-	seat->communicator->members[seat->member].timed = described->replays_timed <= described->captured ? described->replays_timed : 0;
+	seat->communicator->members[seat->member].timed =
+	    described->replays_timed <= described->captured ? described->replays_timed : 0;
 	process->captures |= described->captured != 0;
 	seat->communicator->members[seat->member].splits = described->splits;
 	seat->communicator->members[seat->member].announced = described->api_count;

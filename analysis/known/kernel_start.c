@@ -45,7 +45,8 @@ static bool is_of_a_later_kernel(const struct kernel_clock *clock, const struct 
 
 static void believe(struct operation *operation, const struct rw_operation *slot, uint64_t behind_ns)
 {
-	uint64_t began_ns = slot->gpu_start_raw + behind_ns, lasted_us = (slot->gpu_end_raw - slot->gpu_start_raw) / 1000;
+	uint64_t began_ns = slot->gpu_start_raw + behind_ns,
+		 lasted_us = (slot->gpu_end_raw - slot->gpu_start_raw) / 1000;
 
 	operation->kernel_us = microseconds((lasted_us ? lasted_us : 1) * 1000);
 	if ((int64_t)(began_ns - slot->started_seen_ns) > 0)
@@ -106,9 +107,11 @@ bool kernel_start_is_awaited(const struct instance *instance, uint64_t now_ns)
 	for (uint32_t i = 0; i < instance->room && i < instance->communicator->member_count; i++) {
 		const struct operation *operation = &instance->operations[i];
 		const struct kernel_clock *clock = instance->communicator->members[i].kernels;
-		bool lacks = operation->state & OPERATION_DONE && !(operation->state & (OPERATION_KERNEL | OPERATION_EXCLUDED));
+		bool lacks =
+		    operation->state & OPERATION_DONE && !(operation->state & (OPERATION_KERNEL | OPERATION_EXCLUDED));
 
-		if (lacks && clock && clock->functions & 1u << instance->function && now_ns < operation->done_ns + KERNEL_WAIT_NS)
+		if (lacks && clock && clock->functions & 1u << instance->function &&
+		    now_ns < operation->done_ns + KERNEL_WAIT_NS)
 			return true;
 	}
 	return false;
@@ -140,7 +143,9 @@ static void move(struct operation *operation, uint64_t others_us)
 	if (operation->begun_us < waited_us)
 		waited_us = operation->begun_us;
 	if (operation->arrival_ns + waited_us * 1000 > operation->done_ns)
-		waited_us = operation->done_ns > operation->arrival_ns ? (operation->done_ns - operation->arrival_ns) / 1000 : 0;
+		waited_us = operation->done_ns > operation->arrival_ns
+				? (operation->done_ns - operation->arrival_ns) / 1000
+				: 0;
 	if (waited_us * 1000 < LATENESS_NOISE_NS)
 		return;
 	operation->queued_us = (uint32_t)waited_us;

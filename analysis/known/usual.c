@@ -54,8 +54,8 @@ bool usual_is_outside(const struct instance *instance, uint32_t member)
 
 bool usual_spot_is(const struct usual_spot *spot, const struct usual_spot *other)
 {
-	return spot->communicator == other->communicator && spot->version == other->version && spot->place == other->place &&
-	       spot->replay == other->replay;
+	return spot->communicator == other->communicator && spot->version == other->version &&
+	       spot->place == other->place && spot->replay == other->replay;
 }
 
 static bool is_current(const struct usual_table *table, const struct usual_spot *spot)
@@ -235,8 +235,11 @@ void usual_keep_early(const struct instance *instance, uint32_t member, enum val
 
 	if (!early && of->early_count < sizeof(of->early) / sizeof(*of->early)) {
 		early = &of->early[of->early_count++];
-		*early = (struct early_bad){ .elements = bad_elements(scan), .first = scan->first_bad,
-					     .function = instance->function, .side = (uint8_t)side, .nan = scan->nan != 0 };
+		*early = (struct early_bad){ .elements = bad_elements(scan),
+					     .first = scan->first_bad,
+					     .function = instance->function,
+					     .side = (uint8_t)side,
+					     .nan = scan->nan != 0 };
 	}
 	uint64_t ticket = instance_joined(instance, member)->ticket;
 	if (!early || ticket <= early->ticket)

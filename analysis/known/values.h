@@ -37,7 +37,8 @@ struct values {
 	void *visit_argument;
 };
 
-void values_note(struct analysis *analysis, struct instance *instance, uint32_t member, const struct rw_operation *slot);
+void values_note(struct analysis *analysis, struct instance *instance, uint32_t member,
+		 const struct rw_operation *slot);
 /* Has the instance judged (again): a scan or its place in the step has become known. */
 void values_queue(struct analysis *analysis, struct instance *instance);
 /* The scan of a member's buffer; NULL: not scanned. */

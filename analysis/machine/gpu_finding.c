@@ -88,8 +88,8 @@ static void consider_errors(const struct gpu *gpu, struct verdict *verdict)
 			 "on a GPU with memory rows that could not be remapped");
 	if (new_errors > 0)
 		consider(verdict, RW_WARNING, now->at_ns, drain,
-			 "on a GPU with %" PRId64 " uncorrectable memory error%s since rankwatch began to watch it", new_errors,
-			 new_errors == 1 ? "" : "s");
+			 "on a GPU with %" PRId64 " uncorrectable memory error%s since rankwatch began to watch it",
+			 new_errors, new_errors == 1 ? "" : "s");
 	if (now->remap_pending == 1)
 		consider(verdict, RW_WARNING, now->at_ns, "reset the GPU (nvidia-smi -r) when the job is over",
 			 "on a GPU with memory rows that wait for a reset to be remapped");

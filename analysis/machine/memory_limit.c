@@ -34,7 +34,8 @@ int memory_limit_note(struct memory_groups *groups, struct process *process, con
 	process->memory_group = state->group;
 	group->limit = state->limit;
 	group->held = state->held;
-	if ((state->hits > group->hits || state->full) && (double)state->held >= MEMORY_LIMIT_SHARE * (double)state->limit)
+	if ((state->hits > group->hits || state->full) &&
+	    (double)state->held >= MEMORY_LIMIT_SHARE * (double)state->limit)
 		group->times[group->count++ % MEMORY_LIMIT_HITS] = state->at_ns;
 	group->hits = state->hits;
 	return 0;
@@ -46,12 +47,14 @@ static void say(struct record *record, const struct memory_group *group)
 	char who[128];
 
 	naming_ranks(who, sizeof(who), record->finding.ranks, record->finding.rank_count);
-	snprintf(record->text, sizeof(record->text), "%s: %s cgroup is at its memory limit (%.0f %s), %.0f %% of it is no cache",
-		 who, record->finding.rank_count == 1 ? "its" : "their",
-		 (double)group->limit / (small ? 1 << 20 : 1 << 30), small ? "MiB" : "GiB",
-		 100 * (double)group->held / (double)group->limit);
-	record_set_words(record, RW_CAUSE_MEMORY, "little memory is left to reclaim: swapping or the OOM killer come next",
-			 "raise the limit (memory.max, sbatch --mem, the pod's), or use less: loader workers, pinned memory, /dev/shm");
+	snprintf(record->text, sizeof(record->text),
+		 "%s: %s cgroup is at its memory limit (%.0f %s), %.0f %% of it is no cache", who,
+		 record->finding.rank_count == 1 ? "its" : "their", (double)group->limit / (small ? 1 << 20 : 1 << 30),
+		 small ? "MiB" : "GiB", 100 * (double)group->held / (double)group->limit);
+	record_set_words(record, RW_CAUSE_MEMORY,
+			 "little memory is left to reclaim: swapping or the OOM killer come next",
+			 "raise the limit (memory.max, sbatch --mem, the pod's), or use less: loader workers, pinned "
+			 "memory, /dev/shm");
 }
 
 static void tell(struct analysis *analysis, const struct memory_group *group, uint32_t subject, uint64_t now_ns)

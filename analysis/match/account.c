@@ -239,9 +239,10 @@ static void charge(struct account *account, const struct meeting *meeting, uint6
 		return;
 	}
 	struct account_rank *root = &account->ranks[meeting->root];
-	struct cell *cell = wait_ns ? cells_at(account->cells, meeting->root, meeting->step ? meeting->step : root->step.step,
-					       meeting->instance->start_ns)
-				    : NULL;
+	struct cell *cell = wait_ns
+				? cells_at(account->cells, meeting->root,
+					   meeting->step ? meeting->step : root->step.step, meeting->instance->start_ns)
+				: NULL;
 	if (cell)
 		cell->lost_ms += (float)wait_ns / 1e6f;
 	root->waited_ns += wait_ns;
@@ -281,8 +282,8 @@ static void account_inside(struct account *account, struct account_rank *rank, c
 			 waited_ns = came_ns > until_ns ? came_ns - until_ns : 0;
 		add(account, rank, process, ANALYSIS_WAIT, true, waited_ns, meeting->root);
 		charge(account, meeting, waited_ns);
-		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN, true,
-		    left_ns - waited_ns, JOB_NONE);
+		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN,
+		    true, left_ns - waited_ns, JOB_NONE);
 	}
 	if (wait_ns < LATENESS_NOISE_NS)
 		return;
@@ -295,11 +296,13 @@ static void account_inside(struct account *account, struct account_rank *rank, c
 }
 
 /* What the operation and the time before it have added. */
-static void note_cell(struct account *account, const struct instance *instance, uint32_t i, const struct account_parts *before)
+static void note_cell(struct account *account, const struct instance *instance, uint32_t i,
+		      const struct account_parts *before)
 {
 	uint32_t rank = instance->communicator->members[i].rank;
 	const struct account_parts *now = &account->ranks[rank].whole.parts;
-	struct cell *cell = cells_at(account->cells, rank, account->ranks[rank].step.step, instance->operations[i].done_ns);
+	struct cell *cell =
+	    cells_at(account->cells, rank, account->ranks[rank].step.step, instance->operations[i].done_ns);
 
 	if (!cell)
 		return;
@@ -307,7 +310,8 @@ static void note_cell(struct account *account, const struct instance *instance, 
 	cell->wait_ms += (float)(now->wait_ns - before->wait_ns) / 1e6f;
 	cell->transfer_ms += (float)(now->transfer_ns - before->transfer_ns) / 1e6f;
 	cell->unseen_ms += (float)(now->unseen_ns - before->unseen_ns) / 1e6f;
-	cell->bad += value_state(instance, i, VALUE_IN) == VALUE_BAD || value_state(instance, i, VALUE_OUT) == VALUE_BAD;
+	cell->bad +=
+	    value_state(instance, i, VALUE_IN) == VALUE_BAD || value_state(instance, i, VALUE_OUT) == VALUE_BAD;
 	cell->outside += instance->place_member != JOB_NONE && instance->place.place == STEPS_NO_PLACE;
 }
 
@@ -405,7 +409,8 @@ static void account_before(struct account *account, const struct instance *insta
 	for (; at < operation->ticket; at++) {
 		const struct trace *trace = trace_find(member->process, at);
 		struct instance *before = trace ? trace_instance(trace) : NULL;
-		if (!before || !before->finished || (before->timed && !before->whole) || before->accounted || trace->rank != member->rank)
+		if (!before || !before->finished || (before->timed && !before->whole) || before->accounted ||
+		    trace->rank != member->rank)
 			continue;
 		const struct operation *earlier = timed_operation(before, trace->member);
 		if (earlier && earlier->done_ns <= operation->arrival_ns)
@@ -544,7 +549,8 @@ static void account_end(struct account *account, const struct job *job, uint64_t
 		const struct process *process = job->ranks[i].process;
 		/* a damaged box may say any time */
 		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns;
-		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns && until_ns > rank->whole.until_ns)
+		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns &&
+		    until_ns > rank->whole.until_ns)
 			add(account, rank, process, ANALYSIS_UNSEEN, false, until_ns - rank->whole.until_ns, JOB_NONE);
 	}
 }

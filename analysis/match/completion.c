@@ -75,8 +75,9 @@ static void finish(struct analysis *analysis, struct instance *instance)
 		return;
 	lateness_judge(&analysis->job, instance);
 	close_host_operations(instance);
-	uint64_t wait_ns =
-	    instance->created_ns && instance->start_ns > instance->created_ns ? instance->start_ns - instance->created_ns : 0;
+	uint64_t wait_ns = instance->created_ns && instance->start_ns > instance->created_ns
+			       ? instance->start_ns - instance->created_ns
+			       : 0;
 	if (wait_ns > analysis->stragglers.longest_wait_ns)
 		analysis->stragglers.longest_wait_ns = wait_ns;
 	if (instance->place_member != JOB_NONE)

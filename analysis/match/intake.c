@@ -54,7 +54,8 @@ static bool is_ahead(const struct instance *instance, uint32_t member)
 
 	if (instance->place_member == JOB_NONE)
 		return true;
-	bool marked = members[member].process->steps.marked, lender = members[instance->place_member].process->steps.marked;
+	bool marked = members[member].process->steps.marked,
+	     lender = members[instance->place_member].process->steps.marked;
 	return marked != lender ? marked : member < instance->place_member;
 }
 
@@ -110,7 +111,8 @@ static bool is_first_unseen(const struct process *process, uint64_t ticket)
 }
 
 /* For the comparison with the other ranks. Without memory for it there is none. */
-static void note_order(const struct analysis *analysis, struct process *process, const struct seat *seat, const struct rw_operation *slot)
+static void note_order(const struct analysis *analysis, struct process *process, const struct seat *seat,
+		       const struct rw_operation *slot)
 {
 	struct communicator *communicator = seat->communicator;
 	if (is_first_unseen(process, slot->ticket))
@@ -122,14 +124,16 @@ static void note_order(const struct analysis *analysis, struct process *process,
 	if (communicator->order) {
 		communicator->order->keeps = analysis->keeps_calls && communicator->hosts != 1;
 		call_order_note(communicator->order, seat->member, slot,
-				communicator->members[seat->member].created_ns > process->first_ns || !process->first_ns);
+				communicator->members[seat->member].created_ns > process->first_ns ||
+				    !process->first_ns);
 	}
 }
 
 /* Any count may stand in a box. */
 static void note_bytes(struct process *process, const struct rw_operation *slot)
 {
-	uint64_t bytes = call_bytes(&(struct call){ .dtype = slot->dtype, .count = slot->count }), room = INT64_MAX - process->bytes;
+	uint64_t bytes = call_bytes(&(struct call){ .dtype = slot->dtype, .count = slot->count }),
+		 room = INT64_MAX - process->bytes;
 
 	process->bytes += bytes < room ? bytes : room;
 }
@@ -141,8 +145,9 @@ static void note_marked(struct instance *instance, const struct trace *trace)
 
 	if (!process->steps.marks.count || instance_is_replay(instance))
 		return;
-	const struct process *first =
-	    instance->marked_member == JOB_NONE ? NULL : instance->communicator->members[instance->marked_member].process;
+	const struct process *first = instance->marked_member == JOB_NONE
+					  ? NULL
+					  : instance->communicator->members[instance->marked_member].process;
 	if (!first || (!first->steps.marked && process->steps.marked)) {
 		instance->marked_member = trace->member;
 		instance->marked_ticket = trace->ticket;
@@ -283,7 +288,8 @@ static uint64_t later(uint64_t left, uint64_t right)
 	return left > right ? left : right;
 }
 
-static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot, uint64_t launched_ns)
+static void note_times(struct process *process, struct trace *trace, const struct rw_operation *slot,
+		       uint64_t launched_ns)
 {
 	uint64_t moved_ns = later(slot->started_seen_ns, slot->done_seen_ns);
 

@@ -8,7 +8,8 @@
 #include "analysis/measure/lateness.h"
 #include "analysis/model.h"
 
-static bool keep_trace(struct process *process, const struct seat *seat, struct instance *instance, const struct rw_operation *slot)
+static bool keep_trace(struct process *process, const struct seat *seat, struct instance *instance,
+		       const struct rw_operation *slot)
 {
 	if (!process->timed)
 		process->timed = calloc(JOB_TRACE, sizeof(*process->timed));
@@ -50,7 +51,8 @@ static void compare_numbers(struct instance *instance, const struct rw_operation
 
 static void judge(struct analysis *analysis, struct instance *instance)
 {
-	if (instance->joined < instance->communicator->member_count || job_unseen(instance->communicator) || instance->unlike)
+	if (instance->joined < instance->communicator->member_count || job_unseen(instance->communicator) ||
+	    instance->unlike)
 		return;
 	if (!instance->excluded)
 		lateness_judge(&analysis->job, instance);
@@ -58,7 +60,8 @@ static void judge(struct analysis *analysis, struct instance *instance)
 	account_note(&analysis->account, instance);
 }
 
-void timed_replays_note(struct analysis *analysis, struct process *process, const struct seat *seat, const struct rw_operation *slot)
+void timed_replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
+			const struct rw_operation *slot)
 {
 	const uint32_t times = RW_KNOWN_STAMP | RW_KNOWN_STARTED | RW_KNOWN_DONE;
 	struct instance_key key = identify_key(seat, slot);

@@ -95,7 +95,8 @@ static struct expected usual(const struct instance *instance)
 		seen += scan != NULL;
 		same += scan && scan->digest == candidate->digest;
 	}
-	uint32_t all = communicator->size > 0 && (uint32_t)communicator->size > seen ? (uint32_t)communicator->size : seen;
+	uint32_t all =
+	    communicator->size > 0 && (uint32_t)communicator->size > seen ? (uint32_t)communicator->size : seen;
 	if (seen < VOTERS_MIN || same * 2 <= all)
 		return (struct expected){ 0 };
 	return (struct expected){ .known = true, .digest = candidate->digest, .lane_sum = candidate->lane_sum };

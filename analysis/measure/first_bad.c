@@ -61,13 +61,15 @@ static void find_first_replay(const struct analysis *analysis, const struct rank
 	*first = replay;
 }
 
-static void find_first(const struct analysis *analysis, const struct rank *rank, uint32_t index, struct first_bad *first)
+static void find_first(const struct analysis *analysis, const struct rank *rank, uint32_t index,
+		       struct first_bad *first)
 {
 	uint64_t newest = trace_newest_operation(rank->process), oldest = trace_oldest(newest);
 
 	uint64_t very_first = rank->process->marks_before + 1;
 
-	first->clean_before = rank->process->trace[very_first % JOB_TRACE].ticket == very_first || rank->values_from > oldest;
+	first->clean_before =
+	    rank->process->trace[very_first % JOB_TRACE].ticket == very_first || rank->values_from > oldest;
 	for (uint64_t ticket = oldest; ticket <= newest && !first->instance; ticket++) {
 		const struct trace *trace = &rank->process->trace[ticket % JOB_TRACE];
 		if (trace->ticket != ticket || trace->rank != index || ticket < rank->values_from)

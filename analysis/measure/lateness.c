@@ -33,7 +33,8 @@ static uint64_t last_replay_before(const struct member *member, const struct ope
 	const struct process *process = member->process;
 	uint64_t ended_ns = 0, newest = process->newest_timed;
 
-	for (uint64_t ticket = newest; process->timed && ticket > operation->ticket && newest - ticket < JOB_TRACE; ticket--) {
+	for (uint64_t ticket = newest; process->timed && ticket > operation->ticket && newest - ticket < JOB_TRACE;
+	     ticket--) {
 		const struct trace *trace = &process->timed[ticket % JOB_TRACE];
 		if (trace->ticket == ticket && trace->rank == member->rank && trace->done_ns <= operation->arrival_ns &&
 		    trace->done_ns > ended_ns)
@@ -84,7 +85,8 @@ static uint64_t stood_still_until(const struct process *process, const struct op
 	uint64_t ticket = operation->ticket;
 	do { /* replays and step marks have tickets, too */
 		next = &process->trace[++ticket % JOB_TRACE];
-	} while ((next->ticket == ticket ? next->mark : process->replays || process->timed) && ticket - operation->ticket < JOB_TRACE / 2);
+	} while ((next->ticket == ticket ? next->mark : process->replays || process->timed) &&
+		 ticket - operation->ticket < JOB_TRACE / 2);
 	return next->ticket == ticket && next->launch_ns ? next->launch_ns : UINT64_MAX;
 }
 

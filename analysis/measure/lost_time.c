@@ -237,7 +237,8 @@ static void replay_one(struct stretch *stretch, uint32_t at, const bool *healed)
 static void release_followers(struct stretch *stretch, uint32_t at)
 {
 	for (uint32_t i = stretch->first_part[at]; i < stretch->first_part[at + 1]; i++) {
-		for (uint32_t after = stretch->parts[i].first_after; after; after = stretch->parts[after - 1].next_after) {
+		for (uint32_t after = stretch->parts[i].first_after; after;
+		     after = stretch->parts[after - 1].next_after) {
 			uint32_t instance = stretch->parts[after - 1].instance;
 			if (stretch->waits[instance] != REPLAYED && !--stretch->waits[instance])
 				stretch->ready[stretch->ready_count++] = instance;

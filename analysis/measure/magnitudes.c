@@ -28,13 +28,15 @@ static void name_line(struct analysis *analysis, const struct communicator *comm
 	naming_communicator(name, sizeof(analysis->cells.lines[line].name), &analysis->job, communicator);
 }
 
-static void note(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side, float largest)
+static void note(struct analysis *analysis, const struct instance *instance, uint32_t member, enum value_side side,
+		 float largest)
 {
 	uint32_t line = line_of(&analysis->cells, instance->communicator);
 	int64_t step = instance_step_in_row(instance);
 	uint64_t at_ns = instance->start_ns ? instance->start_ns : instance->created_ns;
 	struct cell_magnitude *magnitude =
-	    line < CELLS_LINES ? cells_magnitude_at(&analysis->cells, line, step > 0 ? (uint64_t)step : 0, at_ns) : NULL;
+	    line < CELLS_LINES ? cells_magnitude_at(&analysis->cells, line, step > 0 ? (uint64_t)step : 0, at_ns)
+			       : NULL;
 
 	if (!magnitude)
 		return;

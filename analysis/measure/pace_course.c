@@ -32,7 +32,8 @@ static void merge(struct pace_course *course, uint32_t at)
 		.wait_ms = middle(a->wait_ms, b->wait_ms, c->wait_ms),
 		.late_ms = middle(a->late_ms, b->late_ms, c->late_ms),
 	};
-	memmove(&course->blocks[at + 1], &course->blocks[at + MERGED], (course->count - at - MERGED) * sizeof(*course->blocks));
+	memmove(&course->blocks[at + 1], &course->blocks[at + MERGED],
+		(course->count - at - MERGED) * sizeof(*course->blocks));
 	course->count -= MERGED - 1;
 }
 
@@ -59,8 +60,10 @@ static void make_room(struct pace_course *course)
 /* A step is over when the one behind the next begins: what of it comes later is not waited for. */
 static void end_step(struct pace_course *course, uint64_t step)
 {
-	const struct open_step *from = &course->open[step % PACE_COURSE_OPEN], *until = &course->open[(step + 1) % PACE_COURSE_OPEN];
-	bool known = from->step == step && until->step == step + 1 && from->start_ns && until->start_ns > from->start_ns;
+	const struct open_step *from = &course->open[step % PACE_COURSE_OPEN],
+			       *until = &course->open[(step + 1) % PACE_COURSE_OPEN];
+	bool known =
+	    from->step == step && until->step == step + 1 && from->start_ns && until->start_ns > from->start_ns;
 
 	if (!known)
 		return;
@@ -255,7 +258,8 @@ static double steps_before(const struct series *series, const struct change *cha
 
 static bool is_lasting(struct series *series, const struct change *change)
 {
-	double steps = (double)(series->steps[series->count] - series->steps[change->begin]), before = steps_before(series, change);
+	double steps = (double)(series->steps[series->count] - series->steps[change->begin]),
+	       before = steps_before(series, change);
 	uint32_t windows;
 	double noise = unrest(series, change->warm, change->begin, steps / QUARTERS, &windows);
 	double beyond = windows >= WINDOWS_ENOUGH ? PACE_COURSE_BEYOND : 2 * PACE_COURSE_BEYOND;
@@ -291,7 +295,8 @@ static bool grows_from_the_start(struct series *series, const struct change *cha
 	size_t begin = change->begin, end = series->count;
 	double steps = (double)(series->steps[end] - series->steps[begin]);
 
-	return change->slope && steps >= QUARTERS * PACE_COURSE_LASTING && change->rise >= change->before_ms / 2 && late_share(series, change) >= PACE_COURSE_LATE &&
+	return change->slope && steps >= QUARTERS * PACE_COURSE_LASTING && change->rise >= change->before_ms / 2 &&
+	       late_share(series, change) >= PACE_COURSE_LATE &&
 	       goes_on(series, series->late_ms, begin, end, slope_of(series, series->late_ms, begin, end)) &&
 	       change->rise >= 2 * PACE_COURSE_BEYOND * unrest_within(series, begin, end, change->slope);
 }
@@ -302,7 +307,8 @@ static bool is_told(struct series *series, const struct change *change)
 		return false;
 	if (change->slope && !goes_on(series, series->step_ms, change->begin, series->count, change->slope))
 		return false;
-	return steps_before(series, change) < PACE_COURSE_LASTING ? grows_from_the_start(series, change) : is_lasting(series, change);
+	return steps_before(series, change) < PACE_COURSE_LASTING ? grows_from_the_start(series, change)
+								  : is_lasting(series, change);
 }
 
 /* Where the level, or line, is at its end. */
@@ -316,8 +322,8 @@ static double end_of(struct series *series, const struct lasting_level *level)
 /* The first level, where it is short and above the next. */
 static bool is_start_up(const struct series *series, const struct lasting_level *levels, size_t begin)
 {
-	return levels[0].median > levels[1].median &&
-	       (series->steps[levels[1].begin] - series->steps[0]) * QUARTERS <= series->steps[begin] - series->steps[0];
+	return levels[0].median > levels[1].median && (series->steps[levels[1].begin] - series->steps[0]) * QUARTERS <=
+							  series->steps[begin] - series->steps[0];
 }
 
 static struct change last_change(struct series *series, const struct lasting_level *levels, size_t count)
@@ -328,7 +334,9 @@ static struct change last_change(struct series *series, const struct lasting_lev
 	/* What grows faster and faster is one growth, of several slopes. */
 	while (first > 0 && last->slope > 0 && levels[first - 1].slope > 0)
 		first--;
-	struct change change = { .begin = levels[first].begin, .slope = fmax(last->slope, 0), .now_ms = end_of(series, last) };
+	struct change change = { .begin = levels[first].begin,
+				 .slope = fmax(last->slope, 0),
+				 .now_ms = end_of(series, last) };
 
 	if (first > 1 && is_start_up(series, levels, change.begin))
 		change.warm = levels[1].begin;
@@ -349,7 +357,8 @@ static void follow_wait(struct series *series, const struct change *change, stru
 	double rise = slope * (series->at[end - 1] - series->at[begin]);
 
 	if (rise < PACE_COURSE_WAIT * change->rise || told->late_share < PACE_COURSE_LATE ||
-	    trend_score(series->wait_ms + begin + first, count - first) < LEVELS_TREND || !goes_on(series, series->wait_ms, begin, end, slope))
+	    trend_score(series->wait_ms + begin + first, count - first) < LEVELS_TREND ||
+	    !goes_on(series, series->wait_ms, begin, end, slope))
 		return;
 	told->wait_ms_per_step = slope;
 	told->wait_ms = line_at(series, series->wait_ms, begin, end, slope, series->at[end - 1]);
@@ -399,7 +408,8 @@ static const struct process *shortest_watchdog(const struct job *job)
 	const struct process *shortest = NULL;
 
 	for (uint32_t i = 0; i < job->process_count; i++)
-		if (job->processes[i]->watchdog_ms && (!shortest || job->processes[i]->watchdog_ms < shortest->watchdog_ms))
+		if (job->processes[i]->watchdog_ms &&
+		    (!shortest || job->processes[i]->watchdog_ms < shortest->watchdog_ms))
 			shortest = job->processes[i];
 	return shortest;
 }
@@ -441,7 +451,8 @@ void pace_course_tell(const struct analysis *analysis, struct analysis_pace *tol
 		return;
 	*told = pace_course_judge(course);
 	foresee(&analysis->job, told);
-	if (!number(process, &told->since_step) || !number(process, &told->step) || !number(process, &told->watchdog_step))
+	if (!number(process, &told->since_step) || !number(process, &told->step) ||
+	    !number(process, &told->watchdog_step))
 		*told = (struct analysis_pace){ .course = ANALYSIS_PACE_UNKNOWN };
 }
 

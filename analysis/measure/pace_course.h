@@ -27,7 +27,8 @@ enum {
 #define PACE_COURSE_MS     20.0 /* what steps must take longer by … */
 #define PACE_COURSE_SHARE  0.1  /* … and of what they took before, the larger of the two */
 #define PACE_COURSE_BEYOND 3.0  /* times what the median of as many steps ever changed by before */
-#define PACE_COURSE_WAIT   0.2  /* of what steps grow by that their longest wait grows by, at least: then it leads to the watchdog */
+/* of what steps grow by that their longest wait grows by, at least: then it leads to the watchdog */
+#define PACE_COURSE_WAIT   0.2
 #define PACE_COURSE_LATE   0.5  /* of what steps take longer, that the latest rank came later: then it is waiting */
 
 /* Medians over `steps` steps, of which this is the first. */

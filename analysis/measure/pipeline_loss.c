@@ -44,8 +44,8 @@ static uint64_t last_whole_step(const struct process *process)
 	return most > 1 && least < most - 1 && numbering_told(process, most - 1) >= 0 ? most - 1 : 0;
 }
 
-static bool collect_rank(const struct communicator *communicator, const struct member *member, struct pipeline_call *calls,
-			 struct pipeline_rank *rank)
+static bool collect_rank(const struct communicator *communicator, const struct member *member,
+			 struct pipeline_call *calls, struct pipeline_rank *rank)
 {
 	const struct process *process = member->process;
 	uint64_t step = process->trace ? last_whole_step(process) : 0;
@@ -81,7 +81,8 @@ static bool collect(const struct communicator *communicator, struct collected *c
 		if (member->comm_rank < 0 || at >= collected->count || collected->members[at])
 			return false;
 		collected->members[at] = member;
-		if (!collect_rank(communicator, member, &collected->calls[(size_t)at * JOB_TRACE], &collected->ranks[at]))
+		if (!collect_rank(communicator, member, &collected->calls[(size_t)at * JOB_TRACE],
+				  &collected->ranks[at]))
 			return false;
 	}
 	return true;

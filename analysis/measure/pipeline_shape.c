@@ -111,7 +111,8 @@ static bool walk_from(const struct pipeline_rank *ranks, uint32_t count, uint32_
 			return false;
 		/* The first step leads to whom it sends first: with the flow. */
 		uint32_t sent_to = ranks[first].calls[0].peer;
-		const struct neighbour *next = at == first ? find_or_add(neighbours, sent_to) : onwards(neighbours, from);
+		const struct neighbour *next =
+		    at == first ? find_or_add(neighbours, sent_to) : onwards(neighbours, from);
 
 		if (!next)
 			return true;
@@ -186,7 +187,8 @@ static bool is_1f1b(const struct pipeline_rank *ranks, uint32_t count, uint32_t 
  * stages on each rank) and ends where it began. In a V the first rank sends as many gradients as activations, each
  * gradient behind the activation that it has received for it: so it is never ahead by more than half of what it sends.
  */
-static struct pipeline_shape end_of_chain(const struct pipeline_rank *ranks, uint32_t count, uint32_t first, uint32_t last)
+static struct pipeline_shape end_of_chain(const struct pipeline_rank *ranks, uint32_t count, uint32_t first,
+					  uint32_t last)
 {
 	const struct link link = read_link(&ranks[first], ranks[first].calls[0].peer);
 

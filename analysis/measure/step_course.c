@@ -35,9 +35,12 @@ static bool read_column(const struct column *column, struct step *step)
 	*step = (struct step){ .number = column->step, .outside = UINT32_MAX };
 	for (uint32_t i = 0; i < column->rank_count; i++) {
 		const struct cell *cell = &column->cells[i];
-		const double parts[ANALYSIS_PARTS] = { [ANALYSIS_OWN] = cell->own_ms, [ANALYSIS_WAIT] = cell->wait_ms,
-						       [ANALYSIS_TRANSFER] = cell->transfer_ms, [ANALYSIS_UNSEEN] = cell->unseen_ms };
-		double whole = parts[ANALYSIS_OWN] + parts[ANALYSIS_WAIT] + parts[ANALYSIS_TRANSFER] + parts[ANALYSIS_UNSEEN];
+		const double parts[ANALYSIS_PARTS] = { [ANALYSIS_OWN] = cell->own_ms,
+						       [ANALYSIS_WAIT] = cell->wait_ms,
+						       [ANALYSIS_TRANSFER] = cell->transfer_ms,
+						       [ANALYSIS_UNSEEN] = cell->unseen_ms };
+		double whole =
+		    parts[ANALYSIS_OWN] + parts[ANALYSIS_WAIT] + parts[ANALYSIS_TRANSFER] + parts[ANALYSIS_UNSEEN];
 
 		if (whole <= 0)
 			continue;
@@ -61,13 +64,15 @@ static void read_series(const struct cells *cells, struct series *series)
 	for (size_t i = 0; series->steps && i + 1 < cells->count; i++) {
 		const struct column *column = &cells->columns[i];
 
-		if (column->step && column->step == column->last_step && read_column(column, &series->steps[series->count]))
+		if (column->step && column->step == column->last_step &&
+		    read_column(column, &series->steps[series->count]))
 			series->count++;
 	}
 }
 
 /* Over the steps, of what `of` says of one; 0 without memory for it. */
-static double median_of(const struct series *series, double (*of)(const struct step *step, const void *argument), const void *argument)
+static double median_of(const struct series *series, double (*of)(const struct step *step, const void *argument),
+			const void *argument)
 {
 	double *values = calloc(series->count + 1, sizeof(*values)), found = 0;
 
@@ -168,7 +173,8 @@ static uint64_t distance_of(const struct analysis_long_steps *told)
 }
 
 /* What long steps took beyond the usual of each part. */
-static void tell_parts(const struct series *all, const struct series *longs, double usual_ms, struct analysis_long_steps *told)
+static void tell_parts(const struct series *all, const struct series *longs, double usual_ms,
+		       struct analysis_long_steps *told)
 {
 	double beyond_ms[ANALYSIS_PARTS] = { 0 }, sum_ms = 0, all_ms = 0;
 
@@ -207,7 +213,8 @@ static void tell_group(const struct series *all, const struct series *longs, dou
 /* With an evaluation a step is long for another reason than with a checkpoint: each has its own group. */
 static void tell_long(const struct series *all, uint64_t from, struct analysis_step_course *told)
 {
-	struct series groups[2] = { { calloc(all->count, sizeof(struct step)), 0 }, { calloc(all->count, sizeof(struct step)), 0 } };
+	struct series groups[2] = { { calloc(all->count, sizeof(struct step)), 0 },
+				    { calloc(all->count, sizeof(struct step)), 0 } };
 	double usual_outside = median_of(all, outside_of, NULL);
 
 	for (size_t i = 0; groups[0].steps && groups[1].steps && i < all->count; i++) {

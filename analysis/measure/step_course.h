@@ -12,7 +12,8 @@
 enum { STEP_COURSE_LEAST = 12 }; /* steps known one by one, before anything is said */
 #define STEP_COURSE_LONG     1.5 /* times the usual: a step is long … */
 #define STEP_COURSE_LONG_MS  20.0 /* … if it is so much longer, too */
-#define STEP_COURSE_EVEN     1.25 /* times the median: what three quarters of all steps take at most, or nothing is told */
+/* times the median: what three quarters of all steps take at most, or nothing is told */
+#define STEP_COURSE_EVEN     1.25
 #define STEP_COURSE_RARE     0.25 /* of all steps at most: else they are not the exception */
 #define STEP_COURSE_SETTLED  1.25 /* times the usual at most: the job has started up … */
 #define STEP_COURSE_SETTLED_STEPS 3 /* … when so many steps in a row are as short */

@@ -245,12 +245,13 @@ static void note_clean(struct walk *walk, uint32_t rank, const struct first_bad 
 	const struct trace *now = &process->trace[beginning->ticket % JOB_TRACE];
 	uint64_t oldest = trace_oldest(trace_newest_operation(process));
 
-	if (instance_is_replay(beginning->instance) || now->place.place == STEPS_NO_PLACE || process->steps.trust < STEPS_CERTAIN)
+	if (instance_is_replay(beginning->instance) || now->place.place == STEPS_NO_PLACE ||
+	    process->steps.trust < STEPS_CERTAIN)
 		return;
 	for (uint64_t ticket = beginning->ticket - 1; ticket >= oldest && !walk->clean[rank]; ticket--) {
 		const struct trace *before = &process->trace[ticket % JOB_TRACE];
-		bool same = before->ticket == ticket && before->rank == rank && before->place.place == now->place.place &&
-			    before->steps_version == now->steps_version;
+		bool same = before->ticket == ticket && before->rank == rank &&
+			    before->place.place == now->place.place && before->steps_version == now->steps_version;
 		const struct instance *instance = same ? trace_instance(before) : NULL;
 		if (instance && value_state(instance, before->member, VALUE_IN) == VALUE_CLEAN)
 			walk->clean[rank] = ticket;

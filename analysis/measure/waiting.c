@@ -107,8 +107,8 @@ bool waiting_is_tied(const struct instance *instance)
 	for (const struct instance *at = communicator->unfinished_first; at; at = at->next) {
 		bool shared = false;
 		for (uint32_t i = 0; at != instance && i < communicator->member_count; i++)
-			shared |= instance_concerns(instance, i) && instance_is_point_to_point(at) && instance_concerns(at, i) &&
-				  waiting_stands(at, i);
+			shared |= instance_concerns(instance, i) && instance_is_point_to_point(at) &&
+				  instance_concerns(at, i) && waiting_stands(at, i);
 		if (shared && lacks_an_end(at))
 			return true;
 	}

@@ -49,8 +49,11 @@ static uint64_t exchange_start(const struct instances *instances, const struct i
 
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		int32_t own = instance->communicator->members[i].comm_rank;
-		const struct instance_key key = { .communicator = instance->communicator->index, .function = RW_FUNCTION_SEND_RECV,
-						  .source = own, .target = own, .sequence = instance->sequence };
+		const struct instance_key key = { .communicator = instance->communicator->index,
+						  .function = RW_FUNCTION_SEND_RECV,
+						  .source = own,
+						  .target = own,
+						  .sequence = instance->sequence };
 		const struct instance *part = instances_find(instances, &key);
 		const struct operation *operation = part ? instance_joined(part, i) : NULL;
 		if (!operation || !(operation->state & OPERATION_STARTED))
@@ -112,9 +115,11 @@ void transfer_account(struct analysis *analysis, const struct instance *instance
 {
 	uint64_t step = instance->place.step;
 	bool exchange = instance_is_point_to_point(instance) && alike_exchange(instance->communicator);
-	if (!is_judged(instance->communicator) || instance->place.place == STEPS_NO_PLACE || (exchange && !stands_for_all(instance)))
+	if (!is_judged(instance->communicator) || instance->place.place == STEPS_NO_PLACE ||
+	    (exchange && !stands_for_all(instance)))
 		return;
-	uint64_t took_ns = duration_of(instance, exchange ? exchange_start(&analysis->instances, instance) : instance->start_ns);
+	uint64_t took_ns =
+	    duration_of(instance, exchange ? exchange_start(&analysis->instances, instance) : instance->start_ns);
 	struct transfer *transfer = get(&analysis->transfers, instance->communicator);
 	if (!transfer)
 		return;
@@ -161,7 +166,8 @@ static uint64_t usual_duration_ns(const struct pace *pace, uint64_t first, uint6
 {
 	uint64_t durations[TRANSFER_BEFORE];
 	uint32_t count = 0;
-	for (uint64_t step = last; step && step >= first && step + TRANSFER_STEPS > last && count < TRANSFER_BEFORE; step--) {
+	for (uint64_t step = last; step && step >= first && step + TRANSFER_STEPS > last && count < TRANSFER_BEFORE;
+	     step--) {
 		durations[count] = pace_duration_ns(pace, step);
 		count += durations[count] != 0;
 	}
@@ -171,7 +177,8 @@ static uint64_t usual_duration_ns(const struct pace *pace, uint64_t first, uint6
 
 /* Operations that run beside computation can take longer, and steps as long as before. Where it is not certain what a
  * step is, nobody knows. */
-static uint64_t longer_steps_ns(const struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace)
+static uint64_t longer_steps_ns(const struct transfer *transfer, const struct transfer_slowest *slowest,
+				const struct pace *pace)
 {
 	uint64_t now_ns = usual_duration_ns(pace, transfer->since_step, transfer->judged, 1);
 	uint64_t more_ns = step_cost(transfer, transfer->judged) - transfer->usual_ns;
@@ -181,18 +188,21 @@ static uint64_t longer_steps_ns(const struct transfer *transfer, const struct tr
 	return known && longer_ns < more_ns ? longer_ns : more_ns;
 }
 
-static void judge_cost(struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace, uint64_t step_ns)
+static void judge_cost(struct transfer *transfer, const struct transfer_slowest *slowest, const struct pace *pace,
+		       uint64_t step_ns)
 {
 	uint64_t limit_ns = suspect_limit_ns(step_ns);
 
 	transfer->lost_ns = longer_steps_ns(transfer, slowest, pace);
-	transfer->costs = transfer->lost_ns >= (transfer->costs ? (uint64_t)(TRANSFER_LOST_NOT * (double)limit_ns) : limit_ns);
+	transfer->costs =
+	    transfer->lost_ns >= (transfer->costs ? (uint64_t)(TRANSFER_LOST_NOT * (double)limit_ns) : limit_ns);
 	if (transfer->costs) /* step by step, steps vary by more than this does: not every change of theirs is news */
 		transfer->lost_ns = step_cost(transfer, transfer->judged) - transfer->usual_ns;
 }
 
 /* Three steps in a row far beyond all that the steps before them took. */
-static void look_for_change(struct transfer *transfer, const struct pace *pace, uint64_t step, uint64_t first_step, uint64_t limit_ns)
+static void look_for_change(struct transfer *transfer, const struct pace *pace, uint64_t step, uint64_t first_step,
+			    uint64_t limit_ns)
 {
 	uint64_t costs[TRANSFER_BEFORE], least_ns = UINT64_MAX;
 	if (step < first_step + TRANSFER_IN_A_ROW)
@@ -255,7 +265,8 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	if (!slowest || transfer->clean || (!transfer->open && has_other_explanation(analysis, transfer, now_ns)))
 		return;
 	judge_cost(transfer, slowest, &analysis->stragglers.pace, step_ns);
-	struct record *record = transfer_record(analysis, transfer, slowest, step_cost(transfer, transfer->judged), step_ns);
+	struct record *record =
+	    transfer_record(analysis, transfer, slowest, step_cost(transfer, transfer->judged), step_ns);
 	if (!record)
 		return;
 	if (!transfer->decided_ns)
@@ -264,7 +275,8 @@ static void consider(struct analysis *analysis, struct transfer *transfer, uint6
 	/* It was decided by the last of these steps. */
 	uint64_t row_ns = TRANSFER_IN_A_ROW * step_ns;
 	if (spans_hosts(transfer))
-		port_evidence_attach(analysis, record, transfer->decided_ns > row_ns ? transfer->decided_ns - row_ns : 0);
+		port_evidence_attach(analysis, record,
+				     transfer->decided_ns > row_ns ? transfer->decided_ns - row_ns : 0);
 	if (now_ns > transfer->decided_ns && transfer->decided_ns > analysis->first_tick_ns)
 		record->finding.detect_ms = (double)(now_ns - transfer->decided_ns) / 1e6;
 	transfer->open = true;
@@ -342,7 +354,8 @@ void transfer_tick(struct analysis *analysis, uint64_t now_ns)
 		struct transfer *transfer = analysis->transfers.items[i];
 		bool new_step = transfer && transfer->judged + 1 < transfer->newest;
 		if (new_step)
-			judge_steps(transfer, &analysis->stragglers.pace, analysis->stragglers.first_step, limit_of(step_ns));
+			judge_steps(transfer, &analysis->stragglers.pace, analysis->stragglers.first_step,
+				    limit_of(step_ns));
 		bool asks = transfer && is_to_ask(analysis, transfer, new_step);
 		if (asks)
 			look_for_link(analysis, transfer);

@@ -29,7 +29,8 @@ enum {
 #define TRANSFER_COST_MIN_NS 20000000u
 #define TRANSFER_SHARE_MIN   0.05 /* of the step */
 #define TRANSFER_FACTOR      2    /* beyond the 95th percentile of the steps before */
-#define TRANSFER_LOST_NOT    0.5  /* of the least cost of a late rank (suspect_limit_ns()): a warning that costs less becomes a notice again */
+/* of the least cost of a late rank (suspect_limit_ns()): a warning that costs less becomes a notice again */
+#define TRANSFER_LOST_NOT    0.5
 
 /* What a communicator's operations of one step took from the last arrival on. */
 struct transfer_step {
@@ -79,8 +80,8 @@ size_t transfer_wanted_details(const struct analysis *analysis, struct analysis_
 void transfer_tick(struct analysis *analysis, uint64_t now_ns);
 /* A record of it; slowest: of the latest judged step; took_ns: what the operations of that step take. NULL on lack of
  * memory. */
-struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, const struct transfer_slowest *slowest,
-			       uint64_t took_ns, uint64_t step_ns);
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer,
+			       const struct transfer_slowest *slowest, uint64_t took_ns, uint64_t step_ns);
 /* Of a communicator that has ended; false: a finding about it is open. */
 bool transfers_drop(struct transfers *transfers, uint32_t communicator);
 void transfers_free(struct transfers *transfers);

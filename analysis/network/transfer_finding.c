@@ -25,14 +25,16 @@ static struct record *new_record(const struct analysis *analysis, const struct t
 	return record;
 }
 
-static void set_late(struct record *record, const struct transfer *transfer, const struct transfer_slowest *slowest, uint64_t step_ns)
+static void set_late(struct record *record, const struct transfer *transfer, const struct transfer_slowest *slowest,
+		     uint64_t step_ns)
 {
 	struct rw_finding *finding = &record->finding;
 	finding->late.present = true;
 	finding->late.kind = RW_LATE_TRANSFER;
 	finding->late.by_ms = (double)slowest->ns / 1e6;
 	finding->late.lost_ms_per_step = (double)transfer->lost_ns / 1e6;
-	finding->late.lost_share = step_ns && transfer->lost_ns < step_ns ? (double)transfer->lost_ns / (double)step_ns : -1;
+	finding->late.lost_share =
+	    step_ns && transfer->lost_ns < step_ns ? (double)transfer->lost_ns / (double)step_ns : -1;
 	finding->late.since_step = instance_told_step(&slowest->instance, transfer->since_step);
 }
 
@@ -49,8 +51,9 @@ static void set_cause(struct record *record, const struct network_answer *answer
 	finding->evidence = record->evidence;
 	finding->evidence_count = 1;
 	if (answer->confidence != RW_CERTAIN)
-		record_add_missing(record, "whether this explains all of the added time: that is certain only where one link waits "
-					   "nearly all of it and the others hardly wait");
+		record_add_missing(
+		    record, "whether this explains all of the added time: that is certain only where one link waits "
+			    "nearly all of it and the others hardly wait");
 }
 
 /* The others, who wait for those. */
@@ -81,8 +84,9 @@ static struct text_end end_of(const struct analysis *analysis, const struct tran
 /* A GPU that other kernels fill looks like a slow transfer from outside. */
 static void miss_kernels(struct record *record)
 {
-	record_add_missing(record, "whether a link is slow, or NCCL's kernel waits for room on a GPU that other kernels fill: "
-				   "RANKWATCH_KERNELCH=1 shows when NCCL's kernels begin");
+	record_add_missing(record,
+			   "whether a link is slow, or NCCL's kernel waits for room on a GPU that other kernels fill: "
+			   "RANKWATCH_KERNELCH=1 shows when NCCL's kernels begin");
 }
 
 static void say_nobody(struct record *record, const struct network_answer *answer)
@@ -108,10 +112,13 @@ static void doubt(struct record *record)
 static void set_within_host(struct record *record, enum kernels_state kernels)
 {
 	static const char *const advice[] = {
-		[KERNELS_UNKNOWN] = ("start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; check the links between "
+		[KERNELS_UNKNOWN] = ("start the job with RANKWATCH_KERNELCH=1, which shows whose kernel begins late; "
+				     "check the links between "
 				     "the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m)"),
-		[KERNELS_RAN] = "check the links between the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m, lspci -vv)",
-		[KERNELS_WAITED] = "check what runs on these GPUs beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority",
+		[KERNELS_RAN] =
+		    "check the links between the GPUs (nvidia-smi nvlink -e, nvidia-smi topo -m, lspci -vv)",
+		[KERNELS_WAITED] = "check what runs on these GPUs beside NCCL (nvidia-smi, a profiler), or give NCCL's "
+				   "stream a high priority",
 	};
 
 	record->finding.confidence = kernels == KERNELS_RAN ? RW_LIKELY : RW_INCONCLUSIVE;
@@ -124,8 +131,8 @@ static void set_within_host(struct record *record, enum kernels_state kernels)
 		record_add_missing(record, "which kernels fill the GPUs on which NCCL's kernels wait for room");
 }
 
-struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer, const struct transfer_slowest *slowest,
-			       uint64_t took_ns, uint64_t step_ns)
+struct record *transfer_record(const struct analysis *analysis, const struct transfer *transfer,
+			       const struct transfer_slowest *slowest, uint64_t took_ns, uint64_t step_ns)
 {
 	const struct communicator *communicator = transfer->communicator;
 	const struct network_answer *answer = &transfer->answer;
@@ -151,7 +158,8 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 		return NULL;
 	}
 	bool transfers = communicator->hosts > 1 || slowest->kernels == KERNELS_RAN;
-	text_transfer(record, transfers ? "transfers" : "operations", (double)took_ns / 1e6, (double)transfer->usual_ns / 1e6);
+	text_transfer(record, transfers ? "transfers" : "operations", (double)took_ns / 1e6,
+		      (double)transfer->usual_ns / 1e6);
 	if (communicator->hosts == 1)
 		set_within_host(record, slowest->kernels);
 	if (!answer->members && job_unseen(communicator) > 0)

@@ -28,7 +28,8 @@ void cause_text_end(char *text, size_t room, const struct process *process)
  * the one that waits. */
 static void convoy_text(char *text, size_t room, const struct cause *cause)
 {
-	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)", cause->system_call);
+	int used = snprintf(text, room, cause->like_python ? "%s(2), 5 ms at a time as for Python's lock" : "%s(2)",
+			    cause->system_call);
 
 	if (!cause->holders || used < 0 || (size_t)used >= room)
 		return;
@@ -43,7 +44,8 @@ static void convoy_text(char *text, size_t room, const struct cause *cause)
 	else if (cause->holders == 1)
 		snprintf(text, room, "; the holder that was seen uses %.0f %% of a CPU", cause->holders_cpu * 100);
 	else
-		snprintf(text, room, "; its %u%s holders use %.0f %% of a CPU", cause->holders, most, cause->holders_cpu * 100);
+		snprintf(text, room, "; its %u%s holders use %.0f %% of a CPU", cause->holders, most,
+			 cause->holders_cpu * 100);
 }
 
 void cause_text(char *text, size_t room, const struct cause *cause, const struct process *process)

@@ -151,9 +151,10 @@ static bool is_news(const struct rw_finding *before, const struct rw_finding *af
 	return before->severity != after->severity || before->cause.class_ != after->cause.class_ ||
 	       before->confidence != after->confidence || learns_step(before, after) ||
 	       (before->kind == RW_KIND_SLOWDOWN && misses_other(before, after)) ||
-	       before->operation.phase != after->operation.phase ||
-	       before->late.at_least != after->late.at_least || before->late.over != after->late.over ||
-	       (before->watchdog.reached_step == 0) != (after->watchdog.reached_step == 0) || count_ports(after) > count_ports(before) ||
+	       before->operation.phase != after->operation.phase || before->late.at_least != after->late.at_least ||
+	       before->late.over != after->late.over ||
+	       (before->watchdog.reached_step == 0) != (after->watchdog.reached_step == 0) ||
+	       count_ports(after) > count_ports(before) ||
 	       changed(before->late.lost_ms_per_step, after->late.lost_ms_per_step) ||
 	       (before->kind != RW_KIND_STRAGGLER && changed(before->late.by_ms, after->late.by_ms)) ||
 	       (is_told_in_words(after) && strcmp(before->text, after->text));
@@ -165,7 +166,8 @@ static bool is_worse_seen(const struct rw_finding *before, const struct record *
 {
 	const struct rw_finding *after = &record->finding;
 
-	if (before->cause.class_ == RW_CAUSE_UNKNOWN || before->cause.class_ == after->cause.class_ || after->cause.text == record->differing)
+	if (before->cause.class_ == RW_CAUSE_UNKNOWN || before->cause.class_ == after->cause.class_ ||
+	    after->cause.text == record->differing)
 		return false;
 	return after->cause.class_ == RW_CAUSE_UNKNOWN || after->level < before->level || after->cause.share < 0.5;
 }
@@ -173,7 +175,8 @@ static bool is_worse_seen(const struct rw_finding *before, const struct record *
 /* Nothing was known of the cause, and now it is known that its ranks have different ones. */
 static bool turns_out_different(const struct rw_finding *before, const struct record *record)
 {
-	return record->finding.cause.text == record->differing && before->cause.text && strcmp(before->cause.text, record->differing) != 0;
+	return record->finding.cause.text == record->differing && before->cause.text &&
+	       strcmp(before->cause.text, record->differing) != 0;
 }
 
 static void update(struct findings *findings, uint32_t at, struct record *record, uint64_t now_ns)
@@ -184,7 +187,8 @@ static void update(struct findings *findings, uint32_t at, struct record *record
 	bool too_soon = now_ns < before->told_ns + update_pause_ns &&
 			record->finding.severity <= before->finding.severity &&
 			record->finding.scope == before->finding.scope;
-	if (too_soon || !(is_news(&before->finding, &record->finding) || turns_out_different(&before->finding, record)) ||
+	if (too_soon ||
+	    !(is_news(&before->finding, &record->finding) || turns_out_different(&before->finding, record)) ||
 	    (!settling && is_worse_seen(&before->finding, record))) {
 		record_free(record);
 		return;

@@ -66,7 +66,9 @@ static bool is_sound(const struct rw_gpu_memory *record)
 	for (uint32_t i = 0; i < record->count; i++) {
 		const struct rw_gpu_memory_bin *bin = &record->bins[i];
 
-		if (bin->until_ms < bin->from_ms || (i && (bin->from_ms < bin[-1].until_ms || bin->from_ms <= bin[-1].from_ms)) || bin->most_mib < bin->first_mib)
+		if (bin->until_ms < bin->from_ms ||
+		    (i && (bin->from_ms < bin[-1].until_ms || bin->from_ms <= bin[-1].from_ms)) ||
+		    bin->most_mib < bin->first_mib)
 			return false;
 	}
 	return true;

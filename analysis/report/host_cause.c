@@ -48,7 +48,8 @@ void host_cause_add(struct host_cause *host, const struct job *job, uint32_t ran
 /* Where some causes are certain, those that are only likely contradict none of them. */
 static bool counts(const struct host_cause *host, int class_)
 {
-	return class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && (host->classes[class_].certain || !host->certain);
+	return class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks &&
+	       (host->classes[class_].certain || !host->certain);
 }
 
 /* One of several GPUs that is held back does not make a host late. */
@@ -65,7 +66,8 @@ static void leave_out_gpus(struct host_cause *host)
 
 static void take_best(struct host_cause *host)
 {
-	bool gpu = !host->left_out && host->by_gpu.ranks && (!host->otherwise.ranks || is_better(&host->by_gpu.cause, &host->otherwise.cause));
+	bool gpu = !host->left_out && host->by_gpu.ranks &&
+		   (!host->otherwise.ranks || is_better(&host->by_gpu.cause, &host->otherwise.cause));
 	const struct host_cause_best *best = gpu ? &host->by_gpu : &host->otherwise;
 
 	host->cause = best->cause;
@@ -79,7 +81,8 @@ void host_cause_end(struct host_cause *host)
 	leave_out_gpus(host);
 	take_best(host);
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
-		host->certain |= class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && host->classes[class_].certain;
+		host->certain |=
+		    class_ != RW_CAUSE_UNKNOWN && host->classes[class_].ranks && host->classes[class_].certain;
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT; class_++)
 		classes += counts(host, class_);
 	host->differ = classes > 1;
@@ -99,14 +102,15 @@ static void write_different(char *text, size_t room, const struct host_cause *ho
 
 	for (int class_ = 0; class_ < RW_CAUSE_COUNT && named < NAMED && used < room; class_++)
 		if (counts(host, class_))
-			used += (size_t)snprintf(text + used, room - used, "%s rank %d %s", named++ ? "," : ":", host->classes[class_].first,
-						 host->classes[class_].text);
+			used += (size_t)snprintf(text + used, room - used, "%s rank %d %s", named++ ? "," : ":",
+						 host->classes[class_].first, host->classes[class_].text);
 }
 
 static void set_different(struct record *record, const struct host_cause *host)
 {
 	record_set_words(record, RW_CAUSE_UNKNOWN, "",
-			 "look for what the ranks of this host share and what can look like each of these: its disks, CPUs, memory and power");
+			 "look for what the ranks of this host share and what can look like each of these: its disks, "
+			 "CPUs, memory and power");
 	write_different(record->differing, sizeof(record->differing), host);
 	record->finding.cause.text = record->differing;
 }
@@ -118,8 +122,8 @@ static void add_unexplained(struct record *record, const struct host_cause *host
 
 	if (record->finding.confidence == RW_CERTAIN)
 		record->finding.confidence = RW_LIKELY;
-	snprintf(what, sizeof(what), "why %u of the host's %u ranks %s late: this cause was seen on the other%s only", open, host->ranks,
-		 open == 1 ? "is" : "are", host->known == 1 ? " one" : "s");
+	snprintf(what, sizeof(what), "why %u of the host's %u ranks %s late: this cause was seen on the other%s only",
+		 open, host->ranks, open == 1 ? "is" : "are", host->known == 1 ? " one" : "s");
 	record_add_missing(record, what);
 }
 
@@ -128,12 +132,15 @@ static void add_left_out(struct record *record, const struct job *job, const str
 	uint32_t ranks = host->by_gpu.ranks;
 	char what[192];
 
-	snprintf(what, sizeof(what), "why the host's other %u ranks are late: what the GPU of rank %d%s shows (%.60s) explains %s only", host->ranks - ranks,
-		 job->ranks[host->by_gpu.rank].world, ranks > 1 ? " and of others" : "", host->by_gpu.cause.gpu_text, ranks > 1 ? "these" : "this rank");
+	snprintf(what, sizeof(what),
+		 "why the host's other %u ranks are late: what the GPU of rank %d%s shows (%.60s) explains %s only",
+		 host->ranks - ranks, job->ranks[host->by_gpu.rank].world, ranks > 1 ? " and of others" : "",
+		 host->by_gpu.cause.gpu_text, ranks > 1 ? "these" : "this rank");
 	record_add_missing(record, what);
 }
 
-void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host)
+void host_cause_set(struct record *record, const struct intern *intern, const struct job *job,
+		    const struct host_cause *host)
 {
 	record_set_cause(record, intern, job->ranks[host->rank].process, &host->cause);
 	if (host->left_out && !host->known)

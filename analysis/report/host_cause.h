@@ -51,6 +51,7 @@ void host_cause_add(struct host_cause *host, const struct job *job, uint32_t ran
 void host_cause_end(struct host_cause *host);
 /* Writes the cause into the record of the finding, with what it leaves open. A host of one rank has the cause of that
  * rank. */
-void host_cause_set(struct record *record, const struct intern *intern, const struct job *job, const struct host_cause *host);
+void host_cause_set(struct record *record, const struct intern *intern, const struct job *job,
+		    const struct host_cause *host);
 
 #endif

@@ -13,8 +13,9 @@
 #include "analysis/report/text.h"
 
 #define KIND(kind) (1u << (kind))
-#define KINDS_OF_VALUES                                                                                                    \
-	(KIND(RW_KIND_NAN) | KIND(RW_KIND_INF) | KIND(RW_KIND_OVERFLOW) | KIND(RW_KIND_SATURATION) | KIND(RW_KIND_CORRUPTION))
+#define KINDS_OF_VALUES                                                                                                \
+	(KIND(RW_KIND_NAN) | KIND(RW_KIND_INF) | KIND(RW_KIND_OVERFLOW) | KIND(RW_KIND_SATURATION) |                   \
+	 KIND(RW_KIND_CORRUPTION))
 #define KINDS_OF_STANDING (KIND(RW_KIND_HANG) | KIND(RW_KIND_GONE))
 
 static bool has_rank(const int32_t *ranks, size_t count, int32_t rank)
@@ -116,7 +117,8 @@ static bool blames(enum rw_cause_class one, enum rw_cause_class other, const str
 		   const struct rw_finding *after, enum rw_confidence *sure)
 {
 	*sure = after->confidence;
-	return after->cause.present && (after->cause.class_ == one || after->cause.class_ == other) && names_all(before, after);
+	return after->cause.present && (after->cause.class_ == one || after->cause.class_ == other) &&
+	       names_all(before, after);
 }
 
 static bool blames_gpu(const struct job *job, const struct rw_finding *before, const struct rw_finding *after,
@@ -141,7 +143,8 @@ static bool blames_memory(const struct job *job, const struct rw_finding *before
 /* The nearest first. From kind to kind they never lead back: no chain is a circle. */
 static const struct rule {
 	unsigned before, after; /* kinds */
-	bool (*follows)(const struct job *, const struct rw_finding *before, const struct rw_finding *after, enum rw_confidence *);
+	bool (*follows)(const struct job *, const struct rw_finding *before, const struct rw_finding *after,
+			enum rw_confidence *);
 } rules[] = {
 	{ KINDS_OF_VALUES, KINDS_OF_STANDING, failed_over_values },
 	{ KIND(RW_KIND_DESYNC), KINDS_OF_STANDING, stands_in_desync },
@@ -164,7 +167,8 @@ static bool may_follow(const struct job *job, const struct rw_finding *before, c
 	       before->first_seen_ns >= process->created_ns && before->first_seen_ns <= after_ns + INCIDENT_WATCHDOG_NS;
 }
 
-static struct record *find_before(const struct findings *findings, const struct record *record, enum rw_confidence *sure)
+static struct record *find_before(const struct findings *findings, const struct record *record,
+				  enum rw_confidence *sure)
 {
 	const struct rw_finding *after = &record->finding;
 	struct record *found = NULL;
@@ -177,7 +181,8 @@ static struct record *find_before(const struct findings *findings, const struct 
 
 			if (other == record || !(rules[i].before & KIND(before->kind)) ||
 			    (found && before->first_seen_ns <= found->finding.first_seen_ns) ||
-			    !rules[i].follows(findings->job, before, after, &this_sure) || !may_follow(findings->job, before, after))
+			    !rules[i].follows(findings->job, before, after, &this_sure) ||
+			    !may_follow(findings->job, before, after))
 				continue;
 			found = other;
 			*sure = this_sure;
@@ -246,7 +251,8 @@ static struct ends look_at_ends(const struct job *job, const struct rw_finding *
 
 static bool is_abort(const struct process *process)
 {
-	return process->exit_status >= 0 && WIFSIGNALED(process->exit_status) && WTERMSIG(process->exit_status) == SIGABRT;
+	return process->exit_status >= 0 && WIFSIGNALED(process->exit_status) &&
+	       WTERMSIG(process->exit_status) == SIGABRT;
 }
 
 static void write_seconds(char *text, size_t room, uint64_t ns)
@@ -276,7 +282,8 @@ static void write_end(struct rw_incident_link *link, const struct ends *ends, co
 		 first->exit_status >= 0 && WIFSIGNALED(first->exit_status) ? "was " : "", how, limit);
 }
 
-static void add_waiting(const struct findings *findings, struct record *record, const struct rw_finding *finding, int32_t place)
+static void add_waiting(const struct findings *findings, struct record *record, const struct rw_finding *finding,
+			int32_t place)
 {
 	const struct ends ends = look_at_ends(findings->job, finding);
 	bool ended = ends.all && ends.first->life_ns >= finding->first_seen_ns && finding->state != RW_FINDING_CLOSED;
@@ -285,7 +292,8 @@ static void add_waiting(const struct findings *findings, struct record *record, 
 
 	if (!(KINDS_OF_STANDING & KIND(finding->kind)) || !finding->late.present || !finding->late.waiting_count)
 		return;
-	link = add(record, ended ? RW_INCIDENT_END : RW_INCIDENT_WAIT, place, RW_CERTAIN, ended ? ends.first->life_ns : finding->first_seen_ns);
+	link = add(record, ended ? RW_INCIDENT_END : RW_INCIDENT_WAIT, place, RW_CERTAIN,
+		   ended ? ends.first->life_ns : finding->first_seen_ns);
 	if (!link)
 		return;
 	if (ended) {
@@ -308,7 +316,8 @@ static bool ended_first(const struct job *job, const struct process *process)
 }
 
 /* Nobody may have waited for it long enough for a finding: launchers are quick to end the rest. */
-static void add_own_end(const struct findings *findings, struct record *record, const struct rw_finding *finding, int32_t place)
+static void add_own_end(const struct findings *findings, struct record *record, const struct rw_finding *finding,
+			int32_t place)
 {
 	const struct process *process = finding->rank_count == 1 ? process_of(findings->job, finding->ranks[0]) : NULL;
 	bool by_itself = has_failed(process) && finding->confidence != RW_INCONCLUSIVE && finding->severity > RW_NOTICE;
@@ -316,8 +325,8 @@ static void add_own_end(const struct findings *findings, struct record *record, 
 	char how[96];
 
 	if (!by_itself || !((KINDS_OF_VALUES | KIND(RW_KIND_GPU)) & KIND(finding->kind)) ||
-	    process->life_ns < finding->first_seen_ns || process->life_ns - finding->first_seen_ns > INCIDENT_AFTER_NS ||
-	    !ended_first(findings->job, process))
+	    process->life_ns < finding->first_seen_ns ||
+	    process->life_ns - finding->first_seen_ns > INCIDENT_AFTER_NS || !ended_first(findings->job, process))
 		return;
 	link = add(record, RW_INCIDENT_END, place, RW_LIKELY, process->life_ns);
 	if (!link)

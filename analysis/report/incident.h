@@ -7,7 +7,8 @@
 #include "analysis/report/findings.h"
 #include "analysis/known/job.h"
 
-#define INCIDENT_AFTER_NS    120000000000u /* a rank that fails so soon after its values went bad did so because of them */
+/* a rank that fails so soon after its values went bad did so because of them */
+#define INCIDENT_AFTER_NS    120000000000u
 #define INCIDENT_GAP_NS      60000000000u  /* from a straggler that was closed to the hang of the same rank */
 #define INCIDENT_WATCHDOG_NS 1000000000u   /* sooner than its time: waits are seen to begin a little late */
 

@@ -161,7 +161,8 @@ static uint32_t count_before(const struct job *job, const struct communicator *c
 
 	for (uint32_t i = 0; i < job->communicator_count && job->communicators[i] != communicator; i++) {
 		const struct communicator *other = job->communicators[i];
-		if (naming_is_telling(other->name) || other->member_count != communicator->member_count || sum_of(job, other) != sum)
+		if (naming_is_telling(other->name) || other->member_count != communicator->member_count ||
+		    sum_of(job, other) != sum)
 			continue;
 		int32_t *others = ranks_of(job, other);
 		before += others && !memcmp(others, ranks, communicator->member_count * sizeof(*ranks));
@@ -183,7 +184,8 @@ static void add_ordinal(char *text, size_t room, uint32_t before)
 }
 
 /* One of several communicators of the same ranks is told by the number that its program gave it, or by their order. */
-static void tell_apart(char *text, size_t room, const struct job *job, const struct communicator *communicator, const int32_t *ranks)
+static void tell_apart(char *text, size_t room, const struct job *job, const struct communicator *communicator,
+		       const int32_t *ranks)
 {
 	const char *number = naming_group_number(communicator->name);
 	size_t used = strlen(text);
@@ -211,7 +213,8 @@ const char *naming_communicator(char *text, size_t room, const struct job *job, 
 		if (unseen < 0)
 			snprintf(text, room, "%u ranks seen, size not known", communicator->member_count);
 		else
-			snprintf(text, room, "a communicator of %d ranks (%u seen)", communicator->size, communicator->member_count);
+			snprintf(text, room, "a communicator of %d ranks (%u seen)", communicator->size,
+				 communicator->member_count);
 		return text;
 	}
 	naming_ranks(text, room, ranks, communicator->member_count);

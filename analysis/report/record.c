@@ -126,7 +126,8 @@ struct record *record_new(const struct job *job, enum rw_kind kind, enum rw_scop
 	return record;
 }
 
-struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects, uint32_t count)
+struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects,
+				uint32_t count)
 {
 	struct record *record = record_made(kind, scope, calloc(count + 1, sizeof(int32_t)), count);
 	if (!record)
@@ -224,10 +225,12 @@ void record_set_operation(struct record *record, const struct job *job, const st
 	char what[192];
 	if (unseen > 0)
 		snprintf(what, sizeof(what), "only %u of this communicator's %d ranks %s seen: " RECORD_UNSEEN_MEMBERS,
-			 communicator->member_count, communicator->size, communicator->member_count == 1 ? "was" : "were");
+			 communicator->member_count, communicator->size,
+			 communicator->member_count == 1 ? "was" : "were");
 	else
 		snprintf(what, sizeof(what),
-			 "this NCCL does not report how many ranks this communicator has: ranks that were not seen cannot be named");
+			 "this NCCL does not report how many ranks this communicator has: ranks that were not seen "
+			 "cannot be named");
 	if (unseen < 0 && finding->confidence == RW_CERTAIN)
 		finding->confidence = RW_LIKELY;
 	record_add_missing(record, what);
@@ -270,7 +273,8 @@ static void set_stack(struct record *record, const struct intern *intern, const 
 static struct rw_python_place python_place(struct record *record, const struct intern *intern, int at,
 					    const struct python_looks_place *place)
 {
-	snprintf(record->python[at].function, sizeof(record->python[at].function), "%s", intern_text(intern, place->function));
+	snprintf(record->python[at].function, sizeof(record->python[at].function), "%s",
+		 intern_text(intern, place->function));
 	snprintf(record->python[at].file, sizeof(record->python[at].file), "%s", intern_text(intern, place->file));
 	return (struct rw_python_place){ .function = or_null(record->python[at].function),
 					 .file = or_null(record->python[at].file),
@@ -388,7 +392,9 @@ void record_set_watchdog(struct record *record, const struct process *process, b
 	finding->watchdog.timeout_ms = (double)timeout_ms;
 	finding->watchdog.from = record->watchdog_from;
 	finding->watchdog.longest_wait_ms = waited_ms;
-	finding->watchdog.left_ms = process->past ? -1 : waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms : 0;
+	finding->watchdog.left_ms = process->past                    ? -1
+				    : waited_ms < (double)timeout_ms ? (double)timeout_ms - waited_ms
+								     : 0;
 }
 
 void record_set_words(struct record *record, enum rw_cause_class class_, const char *cause, const char *advice)

@@ -62,7 +62,8 @@ struct record_subject {
 };
 /* Makes a finding about ranks in ascending order; the subjects are copied. The caller fills in the job. NULL on lack of
  * memory. */
-struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects, uint32_t count);
+struct record *record_new_named(enum rw_kind kind, enum rw_scope scope, const struct record_subject *subjects,
+				uint32_t count);
 /* Makes a finding about one rank without a black box; pid 0: none. */
 struct record *record_new_absent(const struct job *job, enum rw_kind kind, int32_t world_rank, const char *host,
 				 int32_t pid);

@@ -9,7 +9,8 @@
 #include "analysis/report/naming.h"
 #include "analysis/hang/pair.h"
 
-#define COSTS_LESS 0.75 /* of what a rank works longer: what it costs is told beside it, for then others are often as late */
+/* of what a rank works longer: what it costs is told beside it, for then others are often as late */
+#define COSTS_LESS 0.75
 
 /* "1.31 s", "45 ms" */
 static const char *duration(char *text, size_t room, double ms)
@@ -56,7 +57,8 @@ static const char *share(char *text, size_t room, const struct rw_finding *findi
 {
 	text[0] = '\0';
 	if (finding->late.lost_share >= 0)
-		snprintf(text, room, ": %s%.0f %% of the %s", at_least(finding), finding->late.lost_share * 100, of_what);
+		snprintf(text, room, ": %s%.0f %% of the %s", at_least(finding), finding->late.lost_share * 100,
+			 of_what);
 	return text;
 }
 
@@ -86,12 +88,13 @@ void text_straggler(struct record *record)
 		snprintf(record->text, sizeof(record->text), "%s keep%s the others waiting%s", who, ending(record),
 			 share(part, sizeof(part), finding, "time is lost"));
 	else if (finding->late.one_in > 0)
-		snprintf(record->text, sizeof(record->text), "%s make%s %s%s %s longer%s%s", who, ending(record), at_least(finding),
-			 now_and_then(often, sizeof(often), finding->late.one_in),
+		snprintf(record->text, sizeof(record->text), "%s make%s %s%s %s longer%s%s", who, ending(record),
+			 at_least(finding), now_and_then(often, sizeof(often), finding->late.one_in),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
 			 share(part, sizeof(part), finding, "time"), since(from, sizeof(from), finding));
 	else
-		snprintf(record->text, sizeof(record->text), "%s make%s every step %s%s longer%s%s", who, ending(record), at_least(finding),
+		snprintf(record->text, sizeof(record->text), "%s make%s every step %s%s longer%s%s", who,
+			 ending(record), at_least(finding),
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
 			 share(part, sizeof(part), finding, "step"), since(from, sizeof(from), finding));
 }
@@ -107,9 +110,12 @@ static void write_works_longer(struct record *record, bool over)
 	if (known)
 		snprintf(longer, sizeof(longer), "%s longer in a step", duration(ms, sizeof(ms), record->longer_ms));
 	if (finding->late.lost_share < COSTS_LESS * finding->late.longer_share)
-		snprintf(costs, sizeof(costs), "; it cost%s about %.0f %%", over ? "" : "s", finding->late.lost_share * 100);
-	snprintf(record->text, sizeof(record->text), "%s work%s %s than %s%s: %.0f %% of the %s%s%s", who, over ? "ed" : ending(record), longer,
-		 finding->scope == RW_SCOPE_STAGE ? "it used to, and the others do not" : "the others", where, finding->late.longer_share * 100, known ? "step" : "time", since(from, sizeof(from), finding), costs);
+		snprintf(costs, sizeof(costs), "; it cost%s about %.0f %%", over ? "" : "s",
+			 finding->late.lost_share * 100);
+	snprintf(record->text, sizeof(record->text), "%s work%s %s than %s%s: %.0f %% of the %s%s%s", who,
+		 over ? "ed" : ending(record), longer,
+		 finding->scope == RW_SCOPE_STAGE ? "it used to, and the others do not" : "the others", where,
+		 finding->late.longer_share * 100, known ? "step" : "time", since(from, sizeof(from), finding), costs);
 }
 
 void text_works_longer(struct record *record)
@@ -129,7 +135,8 @@ static const char *from_to(char *text, size_t room, const struct rw_finding *fin
 	else if (since_step >= 0 && until_step > since_step)
 		snprintf(text, room, ", from step %" PRId64 " to %" PRId64 "%s", since_step, until_step, end);
 	else if (over->lasted_ns)
-		snprintf(text, room, ", for %s%s", duration(lasted, sizeof(lasted), (double)over->lasted_ns / 1e6), end);
+		snprintf(text, room, ", for %s%s", duration(lasted, sizeof(lasted), (double)over->lasted_ns / 1e6),
+			 end);
 	else
 		snprintf(text, room, "%s", end);
 	return text;
@@ -163,8 +170,9 @@ void text_straggler_over(struct record *record, const struct text_over *over)
 			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step * finding->late.one_in),
 			 share(part, sizeof(part), finding, "time"), when);
 	else
-		snprintf(record->text, sizeof(record->text), "%s made %s %s%s longer%s%s", who, some_steps(steps, sizeof(steps), over->steps),
-			 at_least(finding), duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
+		snprintf(record->text, sizeof(record->text), "%s made %s %s%s longer%s%s", who,
+			 some_steps(steps, sizeof(steps), over->steps), at_least(finding),
+			 duration(lost, sizeof(lost), finding->late.lost_ms_per_step),
 			 share(part, sizeof(part), finding, "step"), when);
 }
 
@@ -176,9 +184,11 @@ void text_transfer(struct record *record, const char *what, double now_ms, doubl
 	snprintf(record->text, sizeof(record->text), "%s on %s take %s a step instead of %s%s%s%s%s; no rank is late",
 		 what, finding->operation.comm_name, duration(now, sizeof(now), now_ms), seen ? "" : "less than ",
 		 duration(usual, sizeof(usual), seen ? usual_ms : LATENESS_NOISE_NS / 1e6), seen ? "" : " each",
-		 since(from, sizeof(from), finding), finding->severity == RW_NOTICE ? ", and steps take hardly longer" : "");
-	snprintf(record->advice, sizeof(record->advice),
-		 "check the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
+		 since(from, sizeof(from), finding),
+		 finding->severity == RW_NOTICE ? ", and steps take hardly longer" : "");
+	snprintf(
+	    record->advice, sizeof(record->advice),
+	    "check the network between these hosts: link speed and errors (ethtool -S), other traffic, limits (tc)");
 	finding->advice = record->advice;
 }
 
@@ -192,17 +202,17 @@ void text_network(struct record *record, const struct network_answer *answer, st
 	if (!end)
 		return;
 	if (answer->scope == RW_SCOPE_LINK && finding->rank_count == 2)
-		snprintf(end, room, ": rank %d (%s) waits %.0f %% of that time for the network to rank %d (%s)%s", from.rank,
-			 from.host, percent, to.rank, to.host, back);
+		snprintf(end, room, ": rank %d (%s) waits %.0f %% of that time for the network to rank %d (%s)%s",
+			 from.rank, from.host, percent, to.rank, to.host, back);
 	else if (answer->scope == RW_SCOPE_LINK)
-		snprintf(end, room, ": the ranks of %s wait %.0f %% of that time for the network to %s%s", from.host, percent,
-			 to.host, back);
+		snprintf(end, room, ": the ranks of %s wait %.0f %% of that time for the network to %s%s", from.host,
+			 percent, to.host, back);
 	else if (answer->scope == RW_SCOPE_RANK)
-		snprintf(end, room, ": %.0f %% of that time goes into the network between rank %d (%s) and its peers", percent,
-			 finding->ranks[0], finding->where[0].host);
+		snprintf(end, room, ": %.0f %% of that time goes into the network between rank %d (%s) and its peers",
+			 percent, finding->ranks[0], finding->where[0].host);
 	else
-		snprintf(end, room, ": %.0f %% of that time goes into the network between %s and the other hosts", percent,
-			 finding->where[0].host);
+		snprintf(end, room, ": %.0f %% of that time goes into the network between %s and the other hosts",
+			 percent, finding->where[0].host);
 }
 
 static const char *operation_name(char *text, size_t room, const struct rw_finding *finding)
@@ -261,15 +271,17 @@ static const struct circle_words {
 	const char *because, *advice;
 } circle_words[] = {
 	{ 1u << RW_FUNCTION_RECV, "each waits for a Send that the next one of them has not called",
-	  "each Recv needs a Send of its peer: find where one of these ranks receives and should send, or receives once more "
+	  "each Recv needs a Send of its peer: find where one of these ranks receives and should send, or receives "
+	  "once more "
 	  "than it is sent to" },
 	{ 1u << RW_FUNCTION_SEND | 1u << RW_FUNCTION_RECV,
 	  "each waits in another operation, in which the next one of them is missing",
 	  "ranks that send to each other must not all send first: call Send and Recv in one group (ncclGroupStart, "
 	  "batch_isend_irecv), or let one of them receive first" },
 	[CIRCLE_ORDER] = { 0, "each waits in another operation, in which the next one of them is missing",
-	  "all ranks must make the calls that they share in one order, over all communicators: find where the order of these "
-	  "calls differs" },
+			   "all ranks must make the calls that they share in one order, over all communicators: find "
+			   "where the order of these "
+			   "calls differs" },
 };
 
 static const struct circle_words *words_of_circle(const struct text_circle_link *links, uint32_t count)
@@ -289,11 +301,12 @@ void text_circle(struct record *record, const struct text_circle_link *links, ui
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32], text[256];
 
-	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
+	snprintf(record->text, sizeof(record->text), "%s wait for each other",
+		 waiting_name(waiting, sizeof(waiting), finding));
 	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++) {
 		const struct text_circle_link *link = &links[i];
-		snprintf(text, sizeof(text), "%s rank %d in %s #%" PRIu64 " on %s for rank %d", i ? "," : ":", link->rank,
-			 naming_function(link->function), link->sequence, link->comm_name, link->awaited);
+		snprintf(text, sizeof(text), "%s rank %d in %s #%" PRIu64 " on %s for rank %d", i ? "," : ":",
+			 link->rank, naming_function(link->function), link->sequence, link->comm_name, link->awaited);
 		add_text(record, text);
 	}
 	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
@@ -309,11 +322,13 @@ void text_crossing(struct record *record, const struct text_circle_link *link)
 	const struct rw_finding *finding = &record->finding;
 	char who[128], operation[160], waiting[128], waited[32];
 
-	snprintf(record->text, sizeof(record->text), "%s waits in %s #%" PRIu64 " on %s, and %s wait for it in %s; for %s",
+	snprintf(record->text, sizeof(record->text),
+		 "%s waits in %s #%" PRIu64 " on %s, and %s wait for it in %s; for %s",
 		 subject(who, sizeof(who), record), naming_function(link->function), link->sequence, link->comm_name,
 		 waiting_name(waiting, sizeof(waiting), finding), operation_name(operation, sizeof(operation), finding),
 		 duration(waited, sizeof(waited), finding->late.by_ms));
-	record_set_words(record, RW_CAUSE_UNKNOWN, "it calls the two in another order than all others, or leaves one call out",
+	record_set_words(record, RW_CAUSE_UNKNOWN,
+			 "it calls the two in another order than all others, or leaves one call out",
 			 circle_words[CIRCLE_ORDER].advice);
 	record_add_missing(record, "whether its order is the wrong one: all others have the other one");
 }
@@ -323,25 +338,33 @@ static const struct {
 	const char *because, *advice;
 } init_circle_words[] = {
 	[TEXT_INIT_MAKES] = { "each makes another communicator, to which the next one of them has not come",
-			      "all ranks must make the communicators that they share in one order; PyTorch makes one at the first collective of its "
-			      "group: find where the order of first collectives differs, or call init_process_group with device_id" },
+			      "all ranks must make the communicators that they share in one order; PyTorch makes one "
+			      "at the first collective of its "
+			      "group: find where the order of first collectives differs, or call init_process_group "
+			      "with device_id" },
 	[TEXT_INIT_SPLITS] = { "each makes another communicator, to which the next one of them has not come",
-			       "all ranks must make the communicators that they share in one order, and all ranks of a communicator must take part in "
-			       "each split of it: find where the order of these calls (PyTorch: of new_group) differs" },
-	[TEXT_INIT_OTHERS] = { "each waits for all ranks of another communicator, and the next one of them has not come",
-			       "all ranks of a communicator must make, suspend and resume it, and all of them in one order: find where the order of "
+			       "all ranks must make the communicators that they share in one order, and all ranks of a "
+			       "communicator must take part in "
+			       "each split of it: find where the order of these calls (PyTorch: of new_group) "
+			       "differs" },
+	[TEXT_INIT_OTHERS] = { "each waits for all ranks of another communicator, and the next one of them has not "
+			       "come",
+			       "all ranks of a communicator must make, suspend and resume it, and all of them in one "
+			       "order: find where the order of "
 			       "these calls differs" },
 };
 
-void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, enum text_init_calls calls)
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count,
+		      enum text_init_calls calls)
 {
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32], text[128];
 
-	snprintf(record->text, sizeof(record->text), "%s wait for each other", waiting_name(waiting, sizeof(waiting), finding));
+	snprintf(record->text, sizeof(record->text), "%s wait for each other",
+		 waiting_name(waiting, sizeof(waiting), finding));
 	for (uint32_t i = 0; i < count && i < TEXT_CIRCLE_LINKS; i++) {
-		snprintf(text, sizeof(text), "%s rank %d in %s of %d ranks for rank %d", i ? "," : ":", links[i].rank, links[i].call, links[i].size,
-			 links[i].awaited);
+		snprintf(text, sizeof(text), "%s rank %d in %s of %d ranks for rank %d", i ? "," : ":", links[i].rank,
+			 links[i].call, links[i].size, links[i].awaited);
 		add_text(record, text);
 	}
 	snprintf(text, sizeof(text), "%s; for %s", count > TEXT_CIRCLE_LINKS ? ", and so on" : "",
@@ -356,8 +379,9 @@ void text_stuck_call(struct record *record, const struct text_stuck_call *call)
 	const struct rw_finding *finding = &record->finding;
 	char waiting[128], waited[32];
 
-	snprintf(record->text, sizeof(record->text), "%s %s waited %s in %s", waiting_name(waiting, sizeof(waiting), finding),
-		 finding->late.waiting_count == 1 ? "has" : "have", duration(waited, sizeof(waited), finding->late.by_ms), call->name);
+	snprintf(record->text, sizeof(record->text), "%s %s waited %s in %s",
+		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "has" : "have",
+		 duration(waited, sizeof(waited), finding->late.by_ms), call->name);
 	record_set_words(record, RW_CAUSE_UNKNOWN, call->because, call->advice);
 	record_add_missing(record, call->missing);
 }
@@ -416,9 +440,11 @@ void text_init_unknown(struct record *record, const int32_t *world_ranks, uint32
 	snprintf(record->text, sizeof(record->text),
 		 "%s %s waited %s in ncclCommInitRank of %d ranks, and no host reports what %s %s",
 		 waiting_name(waiting, sizeof(waiting), finding), finding->late.waiting_count == 1 ? "has" : "have",
-		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size, unknown, count == 1 ? "does" : "do");
+		 duration(waited, sizeof(waited), finding->late.by_ms), finding->operation.comm_size, unknown,
+		 count == 1 ? "does" : "do");
 	record_set_words(record, RW_CAUSE_UNKNOWN, "ranks have not come of which nothing is heard",
-			 "look whether their launcher has started them, and whether a collector of their host is heard (rankwatch ls)");
+			 "look whether their launcher has started them, and whether a collector of their host is heard "
+			 "(rankwatch ls)");
 	snprintf(what, sizeof(what), "%s: not started, without the plugin, or on a host that is not heard", unknown);
 	record_add_missing(record, what);
 }
@@ -452,8 +478,9 @@ void text_desync(struct record *record, const struct call *odd, const struct cal
 		snprintf(record->text, sizeof(record->text), "%s call different collectives on %s: %s or %s",
 			 subject(who, sizeof(who), record), finding->operation.comm_name,
 			 call_name(usually, sizeof(usually), usual), call_name(called, sizeof(called), odd));
-		snprintf(record->advice, sizeof(record->advice),
-			 "compare what these ranks do before this call: all must make the same calls in the same order");
+		snprintf(
+		    record->advice, sizeof(record->advice),
+		    "compare what these ranks do before this call: all must make the same calls in the same order");
 		finding->advice = record->advice;
 		return;
 	}
@@ -473,14 +500,18 @@ static const struct alignment_words {
 	const char *scalar; /* advice where the first of these calls is an AllReduce of one element; NULL: the same */
 } alignment_words[] = {
 	[ALIGNMENT_OMITTED] = { "it has left out", "it has left out",
-				"find why this rank leaves these calls out: an expert without tokens, a branch on data, an exception that was "
+				"find why this rank leaves these calls out: an expert without tokens, a branch on "
+				"data, an exception that was "
 				"caught, one batch less than the others have" },
 	[ALIGNMENT_EXTRA] = { "it has made one call more,", "it has made",
-			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == 0`, one batch more than "
+			      "find what this rank alone calls there: a save, a log or an evaluation under `if rank == "
+			      "0`, one batch more than "
 			      "the others have",
-			      .scalar = "find what this rank alone calls there: a barrier around a save, or a loss or metric "
-					"that it reduces, under `if rank == 0`" },
-	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, or threads that race" },
+			      .scalar =
+				  "find what this rank alone calls there: a barrier around a save, or a loss or metric "
+				  "that it reduces, under `if rank == 0`" },
+	[ALIGNMENT_SWAPPED] = { .advice = "find what decides the order of these two calls on this rank: a set, a dict, "
+					  "or threads that race" },
 	[ALIGNMENT_CHANGED] = { 0 },
 };
 
@@ -517,13 +548,14 @@ void text_pair(struct record *record, const struct job *job, const struct commun
 	bool odd = finding->confidence != RW_INCONCLUSIVE;
 
 	snprintf(record->text, sizeof(record->text),
-		 "rank %d sends %" PRIu64 " %s to rank %d, which receives %" PRIu64 " %s (#%" PRIu64 " between them on %s)", sender,
-		 pair->sent.count, naming_dtype(pair->sent.dtype), receiver, pair->received.count,
+		 "rank %d sends %" PRIu64 " %s to rank %d, which receives %" PRIu64 " %s (#%" PRIu64
+		 " between them on %s)",
+		 sender, pair->sent.count, naming_dtype(pair->sent.dtype), receiver, pair->received.count,
 		 naming_dtype(pair->received.dtype), pair->sent.sequence, finding->operation.comm_name);
 	if (odd) {
 		char usual[96];
-		snprintf(usual, sizeof(usual), ": rank %d is the one that left what both did %d times before", finding->ranks[0],
-			 PAIR_STEADY);
+		snprintf(usual, sizeof(usual), ": rank %d is the one that left what both did %d times before",
+			 finding->ranks[0], PAIR_STEADY);
 		add_text(record, usual);
 	}
 	snprintf(record->advice, sizeof(record->advice),

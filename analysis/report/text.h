@@ -66,7 +66,8 @@ enum text_init_calls {
 	TEXT_INIT_OTHERS, /* some of them make none: all ranks of a communicator meet there all the same */
 };
 /* The same of such a circle. */
-void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count, enum text_init_calls calls);
+void text_init_circle(struct record *record, const struct text_init_link *links, uint32_t count,
+		      enum text_init_calls calls);
 /* A call of NCCL from which ranks do not come back, where nobody can be told to be missing. */
 struct text_stuck_call {
 	const char *name, *because, *advice, *missing;

@@ -11,7 +11,8 @@
 enum { WHO = 96, WHERE = 176 };
 
 /* Which of the two it is, only evidence tells: analysis/values/nature.h. */
-static const char one_alone[] = "only one rank: its data or its GPU? run the step again with the same data on another GPU";
+static const char one_alone[] =
+    "only one rank: its data or its GPU? run the step again with the same data on another GPU";
 static const char several[] = "several ranks: check what they share: data, learning rate, scaling, a host";
 
 static const char *who(char *text, const struct record *record)
@@ -31,7 +32,8 @@ static const char *where(char *text, const struct record *record)
 	char replay[64] = "", step[32] = "";
 
 	if (finding->operation.replay)
-		snprintf(replay, sizeof(replay), " in a CUDA graph (replay %" PRIu64 ")", finding->operation.replay - 1);
+		snprintf(replay, sizeof(replay), " in a CUDA graph (replay %" PRIu64 ")",
+			 finding->operation.replay - 1);
 	if (finding->operation.step >= 0)
 		snprintf(step, sizeof(step), " in step %" PRId64, finding->operation.step);
 	snprintf(text, WHERE, "%s #%" PRIu64 "%s on %s%s", naming_function(finding->operation.function),
@@ -109,7 +111,8 @@ void value_text_unseen(struct record *record)
 {
 	char operation[WHERE], count[32];
 
-	say(record, "%s in the result of %s; " VALUE_TEXT_CLEAN_INPUTS, count_text(count, sizeof(count), &record->finding), where(operation, record));
+	say(record, "%s in the result of %s; " VALUE_TEXT_CLEAN_INPUTS,
+	    count_text(count, sizeof(count), &record->finding), where(operation, record));
 	advise(record, "let one program hear the collectors of all nodes: rankwatch collect --all-nodes");
 }
 
@@ -119,9 +122,11 @@ void value_text_harmless(struct record *record)
 
 	/* Who began it is of no interest where it is not known. */
 	if (record->finding.confidence == RW_INCONCLUSIVE)
-		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
+		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding),
+		    where(operation, record));
 	append(record, "; no sum over ranks became NaN or Inf: padding or a mask");
-	advise(record, "nothing, as long as the program does not compute with that part of the buffer (padding, a mask)");
+	advise(record,
+	       "nothing, as long as the program does not compute with that part of the buffer (padding, a mask)");
 }
 
 void value_text_scaled(struct record *record, const struct value_bringers *all)
@@ -132,7 +137,8 @@ void value_text_scaled(struct record *record, const struct value_bringers *all)
 	if (record->finding.confidence == RW_INCONCLUSIVE && all)
 		value_text_born(record, all);
 	else if (record->finding.confidence == RW_INCONCLUSIVE)
-		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding), where(operation, record));
+		say(record, "%s first seen in %s", count_text(count, sizeof(count), &record->finding),
+		    where(operation, record));
 	append(record, "; finite again soon after: the loss scale was too large");
 	advise(record, "nothing, if gradients are scaled dynamically: the optimizer skips such a step");
 }
@@ -148,9 +154,12 @@ void value_text_usual(struct record *record)
 
 void value_text_advise_altered(struct record *record)
 {
-	advise(record, is_one(record) ?
-			   "take this node out of service and check GPU memory (ECC), NVLink and network errors; go back to an older checkpoint" :
-			   "check GPU memory (ECC), NVLink and network errors of these ranks; go back to an older checkpoint");
+	advise(
+	    record,
+	    is_one(record)
+		? "take this node out of service and check GPU memory (ECC), NVLink and network errors; go back to an "
+		  "older checkpoint"
+		: "check GPU memory (ECC), NVLink and network errors of these ranks; go back to an older checkpoint");
 }
 
 void value_text_corruption(struct record *record, const struct disagreement *found)
@@ -178,15 +187,16 @@ void value_text_altered(struct record *record, int32_t sender, int32_t receiver)
 	where(operation, record);
 	value_text_advise_altered(record);
 	if (!is_one(record))
-		say(record, "%s: rank %d received other bits than rank %d sent in %s", ranks, receiver, sender, operation);
+		say(record, "%s: rank %d received other bits than rank %d sent in %s", ranks, receiver, sender,
+		    operation);
 	else if (sender == receiver)
 		say(record, "%s received other bits than it sent itself in %s", ranks, operation);
 	else if (record->finding.ranks[0] == sender)
-		say(record, "%s sent what reached rank %d changed in %s; its GPU has reported an error", ranks, receiver,
-		    operation);
+		say(record, "%s sent what reached rank %d changed in %s; its GPU has reported an error", ranks,
+		    receiver, operation);
 	else
-		say(record, "%s received other bits than rank %d sent in %s; its GPU has reported an error", ranks, sender,
-		    operation);
+		say(record, "%s received other bits than rank %d sent in %s; its GPU has reported an error", ranks,
+		    sender, operation);
 }
 
 void value_text_damaged(struct record *record)

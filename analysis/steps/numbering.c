@@ -104,5 +104,6 @@ int64_t numbering_count(const struct process *process)
 {
 	const struct steps *steps = &process->steps;
 
-	return steps->marked ? (int64_t)(steps->step - steps->marks.first_step + 1) : numbering_told(process, steps->step);
+	return steps->marked ? (int64_t)(steps->step - steps->marks.first_step + 1)
+			     : numbering_told(process, steps->step);
 }

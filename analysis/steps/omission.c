@@ -58,7 +58,8 @@ static bool leave_out(struct omission *omission, const struct omission_pattern *
 {
 	uint32_t omitted = look_ahead(pattern, at, call->signature);
 
-	if (!omitted || omission->ahead + omitted >= pattern->length + call->fits || omission->omitted + omitted > omitted_most(pattern))
+	if (!omitted || omission->ahead + omitted >= pattern->length + call->fits ||
+	    omission->omitted + omitted > omitted_most(pattern))
 		return false;
 	omission->ahead += omitted;
 	omission->omitted += omitted;

@@ -200,7 +200,8 @@ static void collect(struct step_marks *marks, uint32_t signature)
 {
 	if (marks->operations < UINT32_MAX)
 		marks->operations++;
-	if (marks->current_count == STEP_MARKS_OPERATIONS || (marks->current_count == marks->current_room && !grow(marks)))
+	if (marks->current_count == STEP_MARKS_OPERATIONS ||
+	    (marks->current_count == marks->current_room && !grow(marks)))
 		return;
 	marks->current[marks->current_count++] = signature;
 }

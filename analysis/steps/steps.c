@@ -245,7 +245,8 @@ static bool fits(struct steps *steps, uint32_t signature, struct steps_place *pl
 	steps->extras = 0;
 	if (steps->fitting >= STEPS_REGULAR_MIN && steps->trust < STEPS_REGULAR)
 		steps->trust = STEPS_REGULAR;
-	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN_MIN * steps->period && steps->period > 1 && steps->trust < STEPS_CERTAIN) {
+	if (++steps->fitting >= (uint64_t)STEPS_CERTAIN_MIN * steps->period && steps->period > 1 &&
+	    steps->trust < STEPS_CERTAIN) {
 		steps->trust = STEPS_CERTAIN;
 		steps->uncounted = steps->uncounted || steps->skipped >= steps->period;
 	}

@@ -128,7 +128,8 @@ static void say(struct record *record, const struct analysis *analysis, const st
 	value_text_altered(record, worlds[0], worlds[1]);
 }
 
-static void tell(struct analysis *analysis, struct instance *instance, const struct disagreement *found, uint64_t now_ns)
+static void tell(struct analysis *analysis, struct instance *instance, const struct disagreement *found,
+		 uint64_t now_ns)
 {
 	struct record *record = new_record(analysis, instance, found);
 

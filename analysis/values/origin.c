@@ -112,7 +112,8 @@ static void note_effect(struct analysis *analysis, const struct instance *instan
 
 	if (origin->open && origin->severity == RW_CRITICAL)
 		return;
-	if (value_effect(instance, scan) != VALUE_SPARES && (!origin->look_ns || origin->look_ns > now_ns + ORIGIN_SETTLE_NS))
+	if (value_effect(instance, scan) != VALUE_SPARES &&
+	    (!origin->look_ns || origin->look_ns > now_ns + ORIGIN_SETTLE_NS))
 		origin->look_ns = now_ns + ORIGIN_SETTLE_NS;
 }
 
@@ -123,7 +124,8 @@ static void judge_bad(struct analysis *analysis, struct instance *instance, uint
 	const struct operation *operation = instance_joined(instance, member);
 	const struct rw_scan *scan = value_scan(instance, member, side);
 
-	if (!operation || operation->ticket < job_member_rank(&analysis->job, &instance->communicator->members[member])->values_from)
+	if (!operation ||
+	    operation->ticket < job_member_rank(&analysis->job, &instance->communicator->members[member])->values_from)
 		return;
 	bool news = is_news(analysis, instance, member, side, usual, now_ns);
 	if (news && origin->open && !origin->last_bad.count)

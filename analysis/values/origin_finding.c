@@ -93,7 +93,8 @@ static struct record *new_record(const struct analysis *analysis, const struct o
 	uint32_t *victims = collect(named, story->ranks, &victim_count);
 	enum rw_kind kind = kind_of(story, inside);
 	if (ranks && victims)
-		record = record_new(&analysis->job, kind, kind == RW_KIND_OVERFLOW ? RW_SCOPE_JOB : RW_SCOPE_RANK, ranks, count);
+		record = record_new(&analysis->job, kind, kind == RW_KIND_OVERFLOW ? RW_SCOPE_JOB : RW_SCOPE_RANK,
+				    ranks, count);
 	if (record && record_set_waiting(record, &analysis->job, victims, victim_count)) {
 		record_free(record);
 		record = NULL;
@@ -152,7 +153,8 @@ static void add_missing(struct record *record, const struct origin_story *story)
 	if (!record->finding.rank_count) {
 		record_add_missing(record, "whose input it came from: " VALUE_TEXT_CLEAN_INPUTS);
 	} else if (main->side == VALUE_OUT && has_habit(main->instance)) {
-		record_add_missing(record, "whether it came from this input: the input was bad again and again before, with clean values in between, "
+		record_add_missing(record, "whether it came from this input: the input was bad again and again before, "
+					   "with clean values in between, "
 					   "and was taken for usual, as a mask is");
 	} else if (main->side == VALUE_OUT) {
 		snprintf(what, sizeof(what), "the rank that made it is not visible without `rankwatch run` (%s%s)",
@@ -164,10 +166,14 @@ static void add_missing(struct record *record, const struct origin_story *story)
 		record_add_missing(record, what);
 	}
 	if (story->upstream.discounted && record->finding.confidence == RW_LIKELY)
-		record_add_missing(record, "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
-					   "brought clean values after it");
+		record_add_missing(
+		    record,
+		    "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
+		    "brought clean values after it");
 	if (story->upstream.blind)
-		record_add_missing(record, "part of what came before was not seen (ranks without a box, captured or untracked operations)");
+		record_add_missing(
+		    record,
+		    "part of what came before was not seen (ranks without a box, captured or untracked operations)");
 }
 
 /* What else is known of those who brought it: their values before, and their GPUs. */
@@ -207,9 +213,11 @@ static void add_history(struct record *record, const struct analysis *analysis, 
 
 /* Who begins at the operation that is told of, and who elsewhere: none of them came after another one, so that all are
  * named, but nobody brings anything into a call of others. Returns what the caller frees; NULL: no memory. */
-static int32_t *find_bringers(const struct analysis *analysis, const struct origin_story *story, struct value_bringers *bringers)
+static int32_t *find_bringers(const struct analysis *analysis, const struct origin_story *story,
+			      struct value_bringers *bringers)
 {
-	int32_t *here = calloc(2 * (size_t)story->ranks + 1, sizeof(*here)), *elsewhere = here ? here + story->ranks : NULL;
+	int32_t *here = calloc(2 * (size_t)story->ranks + 1, sizeof(*here)),
+		*elsewhere = here ? here + story->ranks : NULL;
 
 	*bringers = (struct value_bringers){ .here = here, .elsewhere = elsewhere };
 	for (uint32_t i = 0; here && i < story->ranks; i++) {
@@ -240,7 +248,8 @@ static void write_born(struct record *record, const struct analysis *analysis, c
 	free(room);
 }
 
-static void write_text(struct record *record, const struct analysis *analysis, const struct origin_story *story, bool inside)
+static void write_text(struct record *record, const struct analysis *analysis, const struct origin_story *story,
+		       bool inside)
 {
 	enum rw_kind kind = record->finding.kind;
 
@@ -251,7 +260,8 @@ static void write_text(struct record *record, const struct analysis *analysis, c
 	else if (!record->finding.rank_count)
 		value_text_unseen(record);
 	else if (record->finding.confidence == RW_INCONCLUSIVE || story->main->side == VALUE_OUT)
-		value_text_unknown(record, story->main->side == VALUE_OUT, job_unseen(story->main->instance->communicator) > 0);
+		value_text_unknown(record, story->main->side == VALUE_OUT,
+				   job_unseen(story->main->instance->communicator) > 0);
 	else
 		write_born(record, analysis, story);
 }
@@ -310,9 +320,10 @@ static bool contradicts(const struct record *told, const struct rw_finding *find
 	if (!told)
 		return false;
 	const struct rw_finding *before = &told->finding;
-	return before->operation.comm != finding->operation.comm || before->operation.function != finding->operation.function ||
-	       before->operation.sequence != finding->operation.sequence ||
-	       before->confidence != finding->confidence || before->rank_count != finding->rank_count ||
+	return before->operation.comm != finding->operation.comm ||
+	       before->operation.function != finding->operation.function ||
+	       before->operation.sequence != finding->operation.sequence || before->confidence != finding->confidence ||
+	       before->rank_count != finding->rank_count ||
 	       memcmp(before->ranks, finding->ranks, before->rank_count * sizeof(*before->ranks));
 }
 
@@ -320,7 +331,8 @@ static enum rw_severity severity_of(enum rw_kind kind, enum aftermath aftermath)
 {
 	if (aftermath == AFTERMATH_HARMLESS || aftermath == AFTERMATH_SCALED)
 		return RW_NOTICE;
-	return (kind == RW_KIND_NAN && aftermath == AFTERMATH_SPOILT) || kind == RW_KIND_CORRUPTION ? RW_CRITICAL : RW_WARNING;
+	return (kind == RW_KIND_NAN && aftermath == AFTERMATH_SPOILT) || kind == RW_KIND_CORRUPTION ? RW_CRITICAL
+												    : RW_WARNING;
 }
 
 static struct record *make_record(struct analysis *analysis, const struct origin_story *story, bool inside,
@@ -345,7 +357,9 @@ static struct record *make_record(struct analysis *analysis, const struct origin
 		add_evidence(record, analysis, story, now_ns);
 	}
 	if (inside && finding->confidence != RW_CERTAIN)
-		record_add_missing(record, "which rank or link it was: all inputs were clean, and too small for their sum to overflow");
+		record_add_missing(
+		    record,
+		    "which rank or link it was: all inputs were clean, and too small for their sum to overflow");
 	if (aftermath == AFTERMATH_UNSEEN && !inside)
 		record_add_missing(record, "what came of it: no sum over ranks was scanned afterwards");
 	write_text(record, analysis, story, inside);
@@ -377,7 +391,8 @@ static void tell(struct analysis *analysis, const struct origin_story *story, bo
 static bool all_had_it(const struct origin_story *story)
 {
 	for (uint32_t i = 0; i < story->ranks; i++)
-		if (story->upstream.suspects[i] && !(story->beginnings[i].instance && story->beginnings[i].side == VALUE_IN))
+		if (story->upstream.suspects[i] &&
+		    !(story->beginnings[i].instance && story->beginnings[i].side == VALUE_IN))
 			return false;
 	return story->main->side == VALUE_IN;
 }
@@ -410,7 +425,8 @@ static void tell_harmless(struct analysis *analysis, const struct origin_story *
 		findings_close(&analysis->findings, kind, subject, now_ns);
 }
 
-static enum origin_told tell_by(struct analysis *analysis, const struct origin_story *story, bool waited, uint64_t now_ns)
+static enum origin_told tell_by(struct analysis *analysis, const struct origin_story *story, bool waited,
+				uint64_t now_ns)
 {
 	if (story->main->instance->corrupted) /* another finding says so */
 		return ORIGIN_STORY;

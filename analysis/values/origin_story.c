@@ -97,7 +97,8 @@ bool origin_story_came_from_unseen(const struct analysis *analysis, const struct
 		if (!beginning->instance)
 			continue;
 		count_inputs(analysis, beginning->instance, &bad, &unknown);
-		if (beginning->side == VALUE_IN || bad || unknown > 1 || job_unseen(beginning->instance->communicator) <= 0)
+		if (beginning->side == VALUE_IN || bad || unknown > 1 ||
+		    job_unseen(beginning->instance->communicator) <= 0)
 			return false;
 	}
 	return true;

@@ -117,8 +117,8 @@ static uint32_t rank_shares(const struct account *account, double all_ns, struct
 
 /* As a finding with this cause would be `likely` at most: it is inferred, or some of its time's evidence is not there
  * any more. */
-static bool is_likely(const struct analysis *analysis, const struct process *process, const struct account_rank *rank, uint32_t count,
-		      const struct cause *cause)
+static bool is_likely(const struct analysis *analysis, const struct process *process, const struct account_rank *rank,
+		      uint32_t count, const struct cause *cause)
 {
 	uint64_t since_ns = evidence_since_ns(&process->evidence);
 	bool sampled_sleep = cause->class_ == RW_CAUSE_SLEEP && cause->level < RW_LEVEL_EBPF, forgotten = false;
@@ -176,7 +176,8 @@ static bool is_named(const struct findings *findings, int32_t world)
 {
 	for (uint32_t i = 0; i < findings->count; i++) {
 		const struct rw_finding *finding = &findings->records[i]->finding;
-		bool holds_up = finding->kind == RW_KIND_STRAGGLER || finding->kind == RW_KIND_HANG || finding->kind == RW_KIND_GONE;
+		bool holds_up = finding->kind == RW_KIND_STRAGGLER || finding->kind == RW_KIND_HANG ||
+				finding->kind == RW_KIND_GONE;
 		for (size_t k = 0; holds_up && k < finding->rank_count; k++)
 			if (finding->ranks[k] == world)
 				return true;
@@ -185,7 +186,8 @@ static bool is_named(const struct findings *findings, int32_t world)
 }
 
 /* What the tests lack: docs/analysis.md, "Where the time went". */
-static enum analysis_unnamed why_unnamed(const struct analysis *analysis, uint32_t rank, const struct analysis_loss *loss)
+static enum analysis_unnamed why_unnamed(const struct analysis *analysis, uint32_t rank,
+					 const struct analysis_loss *loss)
 {
 	const struct stragglers *stragglers = &analysis->stragglers;
 
@@ -210,7 +212,9 @@ static enum analysis_unnamed why_unnamed(const struct analysis *analysis, uint32
 
 static uint64_t compared_steps(const struct stragglers *stragglers)
 {
-	return stragglers->first_step && stragglers->newest_step >= stragglers->first_step ? stragglers->newest_step - stragglers->first_step + 1 : 0;
+	return stragglers->first_step && stragglers->newest_step >= stragglers->first_step
+		   ? stragglers->newest_step - stragglers->first_step + 1
+		   : 0;
 }
 
 static void tell_late(const struct analysis *analysis, const struct share *share, struct analysis_loss *loss)

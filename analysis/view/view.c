@@ -48,7 +48,8 @@ static void note_standing(struct look *look, const struct standing *standing)
 		if (waiting_is_root(&look->waiting, standing, i))
 			note(known, ANALYSIS_DOING_MISSING, standing->instance, standing->since_ns);
 		else if (waiting_stands(standing->instance, i))
-			note(known, ANALYSIS_DOING_WAITS, standing->instance, standing->instance->operations[i].arrival_ns);
+			note(known, ANALYSIS_DOING_WAITS, standing->instance,
+			     standing->instance->operations[i].arrival_ns);
 	}
 }
 
@@ -177,7 +178,8 @@ static void view_rank(const struct look *look, uint32_t index, struct analysis_r
 		view->lost_ns = account->ranks[index].waited_ns;
 	}
 	if (doing.instance) {
-		naming_communicator(view->comm_name, sizeof(view->comm_name), &analysis->job, doing.instance->communicator);
+		naming_communicator(view->comm_name, sizeof(view->comm_name), &analysis->job,
+				    doing.instance->communicator);
 		view->function = doing.instance->function;
 		view->sequence = doing.instance->sequence;
 	}
@@ -323,7 +325,8 @@ void analysis_visit_operations(const struct analysis *analysis, int32_t rank, ui
 	}
 }
 
-static void view_thread(const struct intern *intern, const struct evidence_piece *piece, struct analysis_thread_view *view)
+static void view_thread(const struct intern *intern, const struct evidence_piece *piece,
+			struct analysis_thread_view *view)
 {
 	*view = (struct analysis_thread_view){
 		.tid = piece->tid,

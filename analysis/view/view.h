@@ -114,7 +114,8 @@ void analysis_visit_threads(const struct analysis *analysis, int32_t rank, uint3
 
 /* Visits the periods of 10 ms and more in which threads of a rank's process were seen not to run: the newest six of
  * each thread, newest first. A period that still lasts ends when it was last seen. */
-void analysis_visit_blocked(const struct analysis *analysis, int32_t rank, analysis_thread_visit *visit, void *argument);
+void analysis_visit_blocked(const struct analysis *analysis, int32_t rank, analysis_thread_visit *visit,
+			    void *argument);
 
 /* From now on the analysis keeps how each rank spends its time, step by step, in at most CELLS_LIMIT bytes. A replay
  * keeps it from the start. */

@@ -10,6 +10,7 @@
 
 /* Nothing where nothing is known of it. *number counts what was noted. A box that is another user's is left as it
  * is. */
-void gpu_note_write(const struct analysis *analysis, analysis_process_id process, const struct box_reader *reader, uint32_t *number);
+void gpu_note_write(const struct analysis *analysis, analysis_process_id process, const struct box_reader *reader,
+		    uint32_t *number);
 
 #endif

@@ -43,7 +43,8 @@ void awaited_note(struct awaited *awaited, struct proc_source *proc, const struc
  * taken just now, of the rank's thread that others wait for; the child that it waits for is looked at, too. NULL: none.
  * The thread must have chosen the rights of the rank's user (owner_rights.h). proc_root: where `proc` reads. */
 void awaited_sample(struct awaited *awaited, struct proc_source *proc, const char *proc_root, struct analysis *analysis,
-		  analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting, uint64_t now_ns);
+		    analysis_process_id id, const struct writer_process *rank, const struct analysis_wait *waiting,
+		    uint64_t now_ns);
 /* Lets go what is kept in `proc` for them. */
 void awaited_forget(struct awaited *awaited, struct proc_source *proc);
 

@@ -384,7 +384,8 @@ static void read_children(struct host *host, struct process *process, uint64_t n
 }
 
 /* All threads, not the suspect's alone: the thread that it waits for is the one to be named. */
-static void sample_suspect(struct host *host, struct process *process, const struct analysis_suspect *suspect, uint64_t now_ns)
+static void sample_suspect(struct host *host, struct process *process, const struct analysis_suspect *suspect,
+			   uint64_t now_ns)
 {
 	uint32_t tid = suspect ? suspect->tid : 0;
 	int err;
@@ -470,7 +471,8 @@ static void sample(struct host *host, uint64_t now_ns)
 	for (size_t i = host->count; i-- > 0;) {
 		const struct analysis_suspect *suspect = suspect_of(&host->processes[i], suspects, count);
 
-		if ((suspect || is_worth_a_sample(host, &host->processes[i], now_ns)) && is_proven(host, &host->processes[i]))
+		if ((suspect || is_worth_a_sample(host, &host->processes[i], now_ns)) &&
+		    is_proven(host, &host->processes[i]))
 			sample_suspect(host, &host->processes[i], suspect, now_ns);
 	}
 }

@@ -22,7 +22,8 @@ struct python_source *python_source_open(uv_loop_t *loop, struct analysis *analy
 bool python_source_close(struct python_source *source);
 
 /* The writer stays the caller's, until python_source_unwatch(). */
-void python_source_watch(struct python_source *source, analysis_process_id process, const struct writer_process *writer);
+void python_source_watch(struct python_source *source, analysis_process_id process,
+			 const struct writer_process *writer);
 void python_source_unwatch(struct python_source *source, analysis_process_id process);
 /* Begins a sample if one is due. Call 20 times a second. */
 void python_source_poll(struct python_source *source, uint64_t now_ns);

@@ -27,7 +27,8 @@ struct answers {
 };
 
 /* A client has asked; now_ns: CLOCK_MONOTONIC. */
-void answers_give(struct answers *answers, struct socket_client *client, const struct request *request, uint64_t now_ns);
+void answers_give(struct answers *answers, struct socket_client *client, const struct request *request,
+		  uint64_t now_ns);
 /* Has somebody subscribed who wants to hear more often than once a second? */
 bool answers_are_followed(struct socket_sink *sink);
 /* Sends what is due. With each turn of the loop. */

@@ -36,7 +36,8 @@ void broadcast_open(struct broadcast *broadcast, const struct broadcast_request 
 void broadcast_note(struct broadcast *broadcast, const struct rw_finding *finding);
 /* With each turn of the loop, behind the analysis' own tick; judged: there was one in this turn. ranks: that are seen
  * here. */
-void broadcast_tick(struct broadcast *broadcast, const struct board *board, unsigned ranks, bool judged, uint64_t now_ns);
+void broadcast_tick(struct broadcast *broadcast, const struct board *board, unsigned ranks, bool judged,
+		    uint64_t now_ns);
 /* Behind the last word of the analysis. Says that this collector ends, sends what waits within the time, and frees the
  * connection, not what the analysis knows it by. False: leave the process with _exit(2). */
 bool broadcast_end(struct broadcast *broadcast, uint64_t now_ns, unsigned timeout_ms);

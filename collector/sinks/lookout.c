@@ -38,8 +38,8 @@ void lookout_tick(struct lookout *lookout, uint64_t now_ns)
 	host_see(lookout->host, &sight);
 
 	bool is_news = sight_news_take(&lookout->news, &sight, now_ns);
-	bool is_due = !lookout->launcher_informed && lookout->news.reported_processes && sight.processes && lookout->socket &&
-		      socket_runs(lookout->socket);
+	bool is_due = !lookout->launcher_informed && lookout->news.reported_processes && sight.processes &&
+		      lookout->socket && socket_runs(lookout->socket);
 
 	if (is_news || is_due)
 		report(lookout, &sight, is_news);

@@ -33,9 +33,10 @@ struct command {
 	int (*run)(const struct command *command, int argc, char **argv);
 };
 
-extern const struct command clean_command, collect_command, copy_to_command, demo_command, diff_command, doctor_command, drill_command, dump_command, env_command,
-    explain_command, findings_command, help_command, hosts_command, ls_command, metrics_command, report_command, run_command, save_command, suite_command, top_command,
-    trace_command, version_command;
+extern const struct command clean_command, collect_command, copy_to_command, demo_command, diff_command, doctor_command,
+    drill_command, dump_command, env_command, explain_command, findings_command, help_command, hosts_command,
+    ls_command, metrics_command, report_command, run_command, save_command, suite_command, top_command, trace_command,
+    version_command;
 
 /* Parses with the command's argp; messages and --help are the same for all commands and as wide as the terminal.
  * flags: as argp_parse (ARGP_IN_ORDER where the arguments are a command line). Returns only if the arguments are good:

@@ -142,7 +142,7 @@ static const struct argp doctor_argp = {
 	    "do. Run it where the job runs, with the job's command: the "
 	    "command is not started, only its interpreter and its arguments are looked at.\v"
 	    "A line that says none is about something that this machine lacks and need not have. The exit status is 0 "
-	    "when the checks were made, whatever they found; --exit-code tells.\n\n"
+	    "when the checks were made, whatever they found; --exit-code says it.\n\n"
 	    "Examples:\n"
 	    "  rankwatch doctor -- torchrun --nproc-per-node 8 train.py\n"
 	    "  rankwatch doctor --exit-code -- python train.py || exit 1\n"

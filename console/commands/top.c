@@ -94,7 +94,8 @@ static int watch(struct top *top)
 		return err;
 	while (!top->view.quit && !screen_is_asked_to_end()) {
 		struct pollfd waits[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
-					   { .fd = top->is_dead ? -1 : live_descriptor(&top->live), .events = POLLIN } };
+					   { .fd = top->is_dead ? -1 : live_descriptor(&top->live),
+					     .events = POLLIN } };
 
 		refresh(top, clock_unix_ms());
 		redraw(top);
@@ -136,7 +137,8 @@ static int print_once(struct top *top)
 
 	if (err)
 		return err;
-	draw(top, isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 120, rows < ONCE_ROWS_MOST ? (int)rows : ONCE_ROWS_MOST);
+	draw(top, isatty(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 120,
+	     rows < ONCE_ROWS_MOST ? (int)rows : ONCE_ROWS_MOST);
 	size_t size = (size_t)top->canvas.width * 4 + 8;
 
 	line = malloc(size);
@@ -161,8 +163,11 @@ static int say_no_collector(const struct options *options, int err)
 	if (err == -ETIMEDOUT || err == -EAGAIN)
 		fputs("rankwatch top: the collector does not answer: it may be stopped\n", stderr);
 	else
-		foreign_line(stderr, "rankwatch top: no collector %s%s%s; \"rankwatch top DIRECTORY\" shows a job that is over, from its boxes",
-			     options->all_nodes ? "of all nodes " : "", job ? "serves job " : "is running", job ? job : "");
+		foreign_line(stderr,
+			     "rankwatch top: no collector %s%s%s; \"rankwatch top DIRECTORY\" shows a job that is "
+			     "over, from its boxes",
+			     options->all_nodes ? "of all nodes " : "", job ? "serves job " : "is running",
+			     job ? job : "");
 	return COMMAND_FAILED;
 }
 
@@ -209,7 +214,8 @@ static void count_jobs(struct top *top)
 		top->model.jobs_here = collectors.count;
 	collectors_free(&collectors);
 	if (top->model.jobs_here > 1 && (top->options.once || top->options.json))
-		fprintf(stderr, "rankwatch top: this is one of %zu jobs here; --job NAME chooses (rankwatch ls)\n", top->model.jobs_here);
+		fprintf(stderr, "rankwatch top: this is one of %zu jobs here; --job NAME chooses (rankwatch ls)\n",
+			top->model.jobs_here);
 }
 
 static int show_live(struct top *top)
@@ -230,8 +236,11 @@ static int show_boxes(struct top *top, const char *command)
 	char *name = replay_machine_name(replay, &replay->machines[0]);
 
 	if (top->dead.left_out)
-		fprintf(stderr, "%s: this is %s only: %zu boxes of other machines are left out, whose clocks cannot be compared with "
-				"these; to see those, name their files\n", command, name ? name : "one machine", top->dead.left_out);
+		fprintf(stderr,
+			"%s: this is %s only: %zu boxes of other machines are left out, whose clocks cannot be "
+			"compared with "
+			"these; to see those, name their files\n",
+			command, name ? name : "one machine", top->dead.left_out);
 	free(name);
 	return show(top);
 }
@@ -246,7 +255,8 @@ static int show_dead(struct top *top, const char *command)
 	err = box_choice_open(&top->options.choice, command, &boxes);
 	runs = boxes.run_count;
 	if (!err && runs > 1)
-		fprintf(stderr, "%s: this is the newest of %zu runs there; --job NAME, or a file, chooses another\n", command, runs);
+		fprintf(stderr, "%s: this is the newest of %zu runs there; --job NAME, or a file, chooses another\n",
+			command, runs);
 	top->is_dead = true;
 	if (!err) {
 		err = dead_open(&top->dead, &top->model, &boxes);
@@ -305,7 +315,9 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct argp_option top_options[] = {
-	{ "all-nodes", KEY_ALL_NODES, NULL, 0, "Show the whole job as \"rankwatch collect --all-nodes\" hears it, also where a node's collector runs here", 0 },
+	{ "all-nodes", KEY_ALL_NODES, NULL, 0,
+	  "Show the whole job as \"rankwatch collect --all-nodes\" hears it, also where a node's collector runs here",
+	  0 },
 	{ "ascii", KEY_ASCII, NULL, 0, "Draw with ASCII alone", 0 },
 	{ "json", 'J', NULL, 0, "Print what is known once, as one JSON object (docs/protocol.md, \"Snapshot\")", 0 },
 	{ "once", KEY_ONCE, NULL, 0, "Print the first screen once, all ranks, and end", 0 },
@@ -318,9 +330,12 @@ static const struct argp top_argp = {
 	.options = top_options,
 	.parser = parse,
 	.children = top_children,
-	.doc = "Shows a job while it runs: is it healthy, which rank is it, why, and how long is left until the framework's watchdog. "
-	       "Without a directory it follows a running collector of this user, also when that is started again: a node's, or, where none runs, that of all nodes; with one, or with "
-	       "files, it shows a job that is over, from its black boxes. The arrow keys go back in time; ? lists the other keys.\v"
+	.doc = "Shows a job while it runs: is it healthy, which rank is it, why, and how long is left until the "
+	       "framework's watchdog. "
+	       "Without a directory it follows a running collector of this user, also when that is started again: a "
+	       "node's, or, where none runs, that of all nodes; with one, or with "
+	       "files, it shows a job that is over, from its black boxes. The arrow keys go back in time; ? lists the "
+	       "other keys.\v"
 	       "Colours are left out where NO_COLOR is set.\n\n"
 	       "Examples:\n"
 	       "  rankwatch top\n"

@@ -26,7 +26,8 @@ struct comparison {
 };
 
 /* progress: NULL none is shown. 0 or -ENOMEM; free in both cases. */
-int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command, struct progress *progress);
+int compare_runs(struct comparison *comparison, const struct side sides[TIMES_SIDES], const char *command,
+		 struct progress *progress);
 void comparison_free(struct comparison *comparison);
 /* deterministic: bits that differ count, too. */
 bool comparison_differs(const struct comparison *comparison, bool deterministic);

@@ -40,7 +40,8 @@ struct times {
 };
 
 /* 0 or -ENOMEM. Operations without GPU times are passed over. */
-int times_add(struct times *times, enum times_side side, const struct side_line *line, const struct rw_operation *operation);
+int times_add(struct times *times, enum times_side side, const struct side_line *line,
+	      const struct rw_operation *operation);
 /* After the last: fills in what is known of each kind. Holm's correction for many tests: S. Holm, "A simple
  * sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979), pages 65 to 70. 0 or
  * -ENOMEM. */

@@ -28,7 +28,7 @@ struct inspector_box {
 
 /* To be called for every operation of the box in order. communicator: of the operation; NULL not known. New reference;
  * NULL: it is left out, and counted, or there is no memory. */
-json_t *inspector_line(struct inspector_box *box, const struct rw_operation *operation, const struct rw_communicator *communicator,
-		       struct inspector_left_out *left_out);
+json_t *inspector_line(struct inspector_box *box, const struct rw_operation *operation,
+		       const struct rw_communicator *communicator, struct inspector_left_out *left_out);
 
 #endif

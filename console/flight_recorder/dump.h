@@ -27,7 +27,8 @@ struct flight_recorder_result {
 
 /* Writes directory/rank_N (of JSON: rank_N.json) of each rank; makes the directory, in which there must be no such
  * file. command: its full name, for what is said on stderr. progress: NULL none is shown. 0 or -errno: said. */
-int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first, size_t count,
-			  const char *command, struct progress *progress, struct flight_recorder_result *result);
+int flight_recorder_write(const char *directory, enum plain_format format, const struct boxes *boxes, size_t first,
+			  size_t count, const char *command, struct progress *progress,
+			  struct flight_recorder_result *result);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* groups and cuts: of all boxes of the run. Adds to the counts of the result. 0 or -errno of reading; errors of writing
  * are the stream's. */
-int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry, const struct group_table *groups,
-		    const struct cuts *cuts, struct flight_recorder_result *result);
+int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry,
+		    const struct group_table *groups, const struct cuts *cuts, struct flight_recorder_result *result);
 
 #endif

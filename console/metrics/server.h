@@ -20,7 +20,8 @@ int server_address_parse(const char *text, struct server_address *address);
 
 /* Answers GET and HEAD of /metrics, one after the other, on a thread of its own. choice: what is answered; its text
  * must outlive the server. NULL where it cannot listen there; `why` says why. */
-struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why, size_t why_size);
+struct server *server_open(const struct server_address *address, const struct scrape_choice *choice, char *why,
+			   size_t why_size);
 void server_close(struct server *server);
 
 #endif

@@ -19,8 +19,8 @@ enum farewell_absence {
  * those of ended runs may hold. summary: the collector's message, NULL when none came. Prints nothing when another
  * launcher of the job is left: that one prints it. worst: the finding that says most, its last line; NULL none.
  * absence: what is known of a job in which nothing was seen. */
-void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t *summary, const struct tidied *tidied, uint64_t limit,
-		    const json_t *worst, enum farewell_absence absence);
+void farewell_print(FILE *out, const char *job, uint64_t began_ns, const json_t *summary, const struct tidied *tidied,
+		    uint64_t limit, const json_t *worst, enum farewell_absence absence);
 /* Behind it, where a job of several hosts failed or has a finding: that others of its ranks were not seen here, and how
  * all are judged. Nothing where all were seen, or no boxes are left. */
 void farewell_print_others(FILE *out, const json_t *summary, const struct tidied *tidied);

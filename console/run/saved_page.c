@@ -82,7 +82,8 @@ int saved_page_write(const struct saved_page_request *request, char path[PATH_MA
 	err = length < PATH_MAX ? start(request, path, &pid) : -ENAMETOOLONG;
 	if (!err) {
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		err = end(pid, pidfd, pidfd < 0 ? -errno : child_end_await(pidfd, request->signal_fd, request->timeout_ms));
+		err = end(pid, pidfd,
+			  pidfd < 0 ? -errno : child_end_await(pidfd, request->signal_fd, request->timeout_ms));
 		if (pidfd >= 0)
 			close(pidfd);
 	}

@@ -103,9 +103,11 @@ static int draw_flight(struct view_drawing *drawing, int row, const struct model
 		 communicator->missing_count
 		     ? rank_list_text(list, sizeof(list), communicator->missing, communicator->missing_count)
 		     : "");
-	row += canvas_paragraph(drawing->canvas, row, NAME_AT, 2, communicator->missing_count ? STYLE_WARN : STYLE_PLAIN, text);
+	row += canvas_paragraph(drawing->canvas, row, NAME_AT, 2,
+				communicator->missing_count ? STYLE_WARN : STYLE_PLAIN, text);
 	if (communicator->unseen > 0)
-		canvas_print(drawing->canvas, row++, NAME_AT, STYLE_DIM, "%d of its ranks are not seen from here", communicator->unseen);
+		canvas_print(drawing->canvas, row++, NAME_AT, STYLE_DIM, "%d of its ranks are not seen from here",
+			     communicator->unseen);
 	return row;
 }
 
@@ -132,7 +134,8 @@ static size_t alike(const struct model_member *members, size_t count)
 }
 
 /* "3: 398 (2 behind)", "0-2,4-7: 400" */
-static void draw_alike(struct view_drawing *drawing, int row, const struct model_member *members, size_t count, uint64_t most)
+static void draw_alike(struct view_drawing *drawing, int row, const struct model_member *members, size_t count,
+		       uint64_t most)
 {
 	const uint64_t calls = members->calls;
 	char list[LIST], text[LIST + 64];
@@ -146,11 +149,13 @@ static void draw_alike(struct view_drawing *drawing, int row, const struct model
 	if (calls == MODEL_CALLS_UNKNOWN)
 		snprintf(text, sizeof(text), "%s: not known here", list);
 	else if (calls < most)
-		snprintf(text, sizeof(text), "%s: %llu (%llu behind)%s", list, (unsigned long long)calls, (unsigned long long)(most - calls),
-			 members->captured ? " graph" : "");
+		snprintf(text, sizeof(text), "%s: %llu (%llu behind)%s", list, (unsigned long long)calls,
+			 (unsigned long long)(most - calls), members->captured ? " graph" : "");
 	else
-		snprintf(text, sizeof(text), "%s: %llu%s", list, (unsigned long long)calls, members->captured ? " graph" : "");
-	canvas_cut(drawing->canvas, row, NAME_AT, drawing->canvas->width - 1, calls < most ? STYLE_WARN : STYLE_PLAIN, text);
+		snprintf(text, sizeof(text), "%s: %llu%s", list, (unsigned long long)calls,
+			 members->captured ? " graph" : "");
+	canvas_cut(drawing->canvas, row, NAME_AT, drawing->canvas->width - 1, calls < most ? STYLE_WARN : STYLE_PLAIN,
+		   text);
 }
 
 /* How many operations the ranks have called: a line for all that have called as many. The last line says how many are
@@ -164,7 +169,8 @@ static void draw_members(struct view_drawing *drawing, int row, const struct mod
 	calls_of(communicator, &least, &most);
 	row = draw_flight(drawing, row, communicator);
 	canvas_style_row(drawing->canvas, row, STYLE_HEAD);
-	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD, "OPERATIONS CALLED, by each of these ranks");
+	canvas_cut(drawing->canvas, row++, NAME_AT, drawing->canvas->width - 1, STYLE_HEAD,
+		   "OPERATIONS CALLED, by each of these ranks");
 	if (members && count) {
 		memcpy(members, communicator->members, count * sizeof(*members));
 		qsort(members, count, sizeof(*members), by_calls);
@@ -192,7 +198,9 @@ void communicators_draw(struct view_drawing *drawing)
 	canvas_text(drawing->canvas, row, SIZE_AT, STYLE_HEAD, "SEEN");
 	canvas_text(drawing->canvas, row, at, STYLE_HEAD, "CALLS");
 	canvas_text(drawing->canvas, row++, at + CALLS + 1, STYLE_HEAD,
-		    drawing->at >= 0 ? "IN FLIGHT (as of now, not of then)" : model->dead ? "IN FLIGHT AT THE END" : "IN FLIGHT");
+		    drawing->at >= 0 ? "IN FLIGHT (as of now, not of then)"
+		    : model->dead    ? "IN FLIGHT AT THE END"
+				     : "IN FLIGHT");
 	for (size_t i = first; i < model->communicator_count && i < first + (size_t)page; i++, row++) {
 		if (i == view->cursor)
 			canvas_text(drawing->canvas, row, 0, STYLE_CHOSEN, "▸");

@@ -8,6 +8,7 @@
 
 /* At most `rows` rows; returns how many it took. at_ms: Unix, the moment that is looked at.
  * whole: all of it, also when it is closed. */
-int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms, bool whole);
+int finding_lines_draw(struct canvas *canvas, int row, int rows, const struct model_finding *finding, double at_ms,
+		       bool whole);
 
 #endif

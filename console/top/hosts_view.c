@@ -49,7 +49,8 @@ static int by_loss(const void *left, const void *right)
 /* Of one rank, into its host's. */
 static void add_rank(struct host_row *host, const struct model *model, const struct ranking_row *rank)
 {
-	bool worse = !host->ranks || (rank->standing.style == STYLE_BAD && !is_bad(host)) || (rank->standing.sick && !host->sick) ||
+	bool worse = !host->ranks || (rank->standing.style == STYLE_BAD && !is_bad(host)) ||
+		     (rank->standing.sick && !host->sick) ||
 		     (rank->standing.sick == (host->sick > 0) && rank->lost_share > host->lost_share);
 
 	if (worse) {
@@ -79,7 +80,9 @@ static void list_hosts(const struct model *model, const struct ranking *ranking,
 	qsort(rows, named, sizeof(*rows), by_name);
 	for (size_t i = 0; i < named; i++)
 		if (*rows[i].name && (!kept || strcmp(rows[i].name, rows[kept - 1].name)))
-			rows[kept++] = (struct host_row){ .name = rows[i].name, .worst = { '-', STYLE_DIM, false }, .worst_rank = -1 };
+			rows[kept++] = (struct host_row){ .name = rows[i].name,
+							  .worst = { '-', STYLE_DIM, false },
+							  .worst_rank = -1 };
 	list->count = kept;
 	for (size_t i = 0; i < ranking->count; i++) {
 		struct host_row wanted = { .name = model->ranks[ranking->rows[i].index].host };
@@ -108,7 +111,8 @@ static void draw_now(struct view_drawing *drawing, int row, int width, const str
 	bool silent = heard && !strcmp(heard->state, "silent");
 
 	if (silent)
-		used += (size_t)snprintf(text, sizeof(text), "SILENT for %s", view_duration(since, sizeof(since), age_ms > 0 ? age_ms : 0));
+		used += (size_t)snprintf(text, sizeof(text), "SILENT for %s",
+					 view_duration(since, sizeof(since), age_ms > 0 ? age_ms : 0));
 	else if (heard && !strcmp(heard->state, "ended"))
 		used += (size_t)snprintf(text, sizeof(text), "its collector has ended");
 	else if (heard)
@@ -157,7 +161,8 @@ static void draw_row(struct view_drawing *drawing, int row, const struct host_ro
 	canvas_cut(canvas, row, NAME_AT, NAME, chosen ? STYLE_CHOSEN : host->sick ? STYLE_BOLD : STYLE_PLAIN, host->name);
 	canvas_print(canvas, row, RANKS_AT, STYLE_PLAIN, "%5zu", host->ranks);
 	canvas_text(canvas, row, STATE_AT, host->worst.style, letter);
-	canvas_bar(canvas, row, BAR_AT, BAR, (enum canvas_style)(STYLE_HEAT_0 + (host->lost_share >= 0.25 ? CANVAS_HEATS - 1 : CANVAS_HEATS - 3)),
+	canvas_bar(canvas, row, BAR_AT, BAR,
+		   (enum canvas_style)(STYLE_HEAT_0 + (host->lost_share >= 0.25 ? CANVAS_HEATS - 1 : CANVAS_HEATS - 3)),
 		   host->lost_share);
 	if (host->lost_ms >= 0.5)
 		canvas_text(canvas, row, LOST_AT, STYLE_PLAIN, view_duration(lost, sizeof(lost), host->lost_ms));
@@ -168,7 +173,8 @@ static void draw_row(struct view_drawing *drawing, int row, const struct host_ro
 		long at = last - width + 1 + i;
 
 		if (at >= 0)
-			canvas_spark(canvas, row, strip + i, STYLE_HEAT_0, share_of(model, &model->columns[at], host->name));
+			canvas_spark(canvas, row, strip + i, STYLE_HEAT_0,
+				     share_of(model, &model->columns[at], host->name));
 	}
 }
 
@@ -184,7 +190,8 @@ static void draw_head(struct view_drawing *drawing, int row)
 	canvas_text(canvas, row, BAR_AT, STYLE_HEAD, all ? "LOST A SECOND" : "LOST A STEP");
 	canvas_text(canvas, row, OWN_AT, STYLE_HEAD, "  OWN");
 	canvas_text(canvas, row, NOW_AT, STYLE_HEAD, drawing->at < 0 ? "NOW" : "NOW (not then)");
-	canvas_cut(canvas, row, canvas->width - strip_width(drawing), strip_width(drawing), STYLE_HEAD, all ? "BY SECOND" : "BY STEP");
+	canvas_cut(canvas, row, canvas->width - strip_width(drawing), strip_width(drawing), STYLE_HEAD,
+		   all ? "BY SECOND" : "BY STEP");
 }
 
 void hosts_draw(struct view_drawing *drawing)

@@ -344,8 +344,8 @@ static int draw_verdict(struct view_drawing *drawing, int row)
 
 		row += finding_lines_draw(drawing->canvas, row, room, worst, at_ms, drawing->model->dead);
 		if (open)
-			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (view 6)", open,
-				     open > 1 ? "s" : "");
+			canvas_print(drawing->canvas, row++, LABEL, STYLE_WARN, "and %zu more open finding%s (view 6)",
+				     open, open > 1 ? "s" : "");
 		return row;
 	}
 	if (drawing->at < 0 && has_ended(model))

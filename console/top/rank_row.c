@@ -49,7 +49,9 @@ static struct layout layout_of(const struct view_drawing *drawing)
 
 void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *ranking)
 {
-	static const char *const sorts[] = { [SORT_LOST] = "lost time", [SORT_RANK] = "rank", [SORT_WAIT] = "waiting", [SORT_STATE] = "state" };
+	static const char *const sorts[] = {
+		[SORT_LOST] = "lost time", [SORT_RANK] = "rank", [SORT_WAIT] = "waiting", [SORT_STATE] = "state"
+	};
 	struct canvas *canvas = drawing->canvas;
 	struct layout layout = layout_of(drawing);
 	bool all = drawing->model->all_nodes;
@@ -67,8 +69,9 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 		canvas_text(canvas, row, layout.gpu, STYLE_HEAD, "GPU: CLOCK, HEAT, MEMORY");
 	if (layout.scan >= 0)
 		canvas_text(canvas, row, layout.scan, STYLE_HEAD, "SCAN");
-	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "", drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "THEN",
-		 sorts[drawing->view->sort], ranking->folded ? ", folded" : "");
+	snprintf(now, sizeof(now), "%s%s, by %s%s", layout.prefix ? "HOST " : "",
+		 drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "THEN", sorts[drawing->view->sort],
+		 ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
 	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? all ? "WAITED FOR, by second" : "WAITED FOR, step by step" : all ? "BY SECOND" : "BY STEP");
 }
@@ -83,7 +86,8 @@ static double cell_share(const struct model *model, const struct model_column *c
 }
 
 /* Of folded ranks the worst of all counts. */
-static double strip_share(const struct model *model, const struct model_column *column, const struct ranking_row *ranked)
+static double strip_share(const struct model *model, const struct model_column *column,
+			  const struct ranking_row *ranked)
 {
 	double most = 0;
 	size_t seen = 0;
@@ -104,7 +108,8 @@ static bool is_bad(const struct model_column *column, const struct ranking_row *
 	return ranked->count == 1 && ranked->index < column->rank_count && column->cells[ranked->index].bad;
 }
 
-static void draw_strip(struct view_drawing *drawing, int row, const struct layout *layout, const struct ranking_row *ranked)
+static void draw_strip(struct view_drawing *drawing, int row, const struct layout *layout,
+		       const struct ranking_row *ranked)
 {
 	const struct model *model = drawing->model;
 	long last = drawing->at < 0 ? (long)model->column_count - 1 : drawing->at;
@@ -119,7 +124,8 @@ static void draw_strip(struct view_drawing *drawing, int row, const struct layou
 		if (is_bad(column, ranked))
 			canvas_text(drawing->canvas, row, layout->strip + i, STYLE_BAD, "N");
 		else
-			canvas_spark(drawing->canvas, row, layout->strip + i, STYLE_HEAT_0, strip_share(model, column, ranked));
+			canvas_spark(drawing->canvas, row, layout->strip + i, STYLE_HEAT_0,
+				     strip_share(model, column, ranked));
 	}
 }
 
@@ -135,7 +141,8 @@ static void draw_gpu(struct view_drawing *drawing, int row, int column, const st
 	if (gpu->celsius >= 0)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%d C ", gpu->celsius);
 	if (gpu->memory_used >= 0 && gpu->memory_total > 0)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%.0f %% ", 100 * gpu->memory_used / gpu->memory_total);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%.0f %% ",
+					 100 * gpu->memory_used / gpu->memory_total);
 	if (gpu->xid)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "Xid %lld ", (long long)gpu->xid);
 	snprintf(text + used, sizeof(text) - used, "%s", gpu->throttle);
@@ -164,7 +171,8 @@ static void now_text(const struct view_drawing *drawing, const struct ranking_ro
 	if (!strcmp(rank->doing, "gone"))
 		snprintf(text, size, "%s", !strcmp(rank->life, "exited") ? "ended" : "dead");
 	else if (!strcmp(rank->doing, "missing") && *since)
-		snprintf(text, size, "not come to %s, %s%s%s", rank->operation, since, *rank->thread ? "; " : "", rank->thread);
+		snprintf(text, size, "not come to %s, %s%s%s", rank->operation, since, *rank->thread ? "; " : "",
+			 rank->thread);
 	else if (!strcmp(rank->doing, "waits") || !strcmp(rank->doing, "inside"))
 		snprintf(text, size, "%s%s%s", rank->operation, *since ? ", " : "", since);
 	else if (!strcmp(rank->doing, "init"))
@@ -185,7 +193,8 @@ static void past_text(const struct view_drawing *drawing, const struct ranking_r
 		return;
 	const struct model_cell *cell = &column->cells[ranked->index];
 
-	snprintf(text, size, drawing->model->all_nodes ? "own %s, in %s" : "own %s, wait %s", view_duration(own, sizeof(own), (double)cell->own_ms),
+	snprintf(text, size, drawing->model->all_nodes ? "own %s, in %s" : "own %s, wait %s",
+		 view_duration(own, sizeof(own), (double)cell->own_ms),
 		 view_duration(wait, sizeof(wait), (double)cell->wait_ms));
 }
 
@@ -204,7 +213,8 @@ static void draw_who(struct view_drawing *drawing, int row, const struct ranking
 	else if (rank->rank < 0)
 		canvas_text(drawing->canvas, row, RANK_AT, plain, "   ?");
 	else
-		canvas_print(drawing->canvas, row, RANK_AT, ranked->standing.sick ? STYLE_BOLD : plain, "%5d", rank->rank);
+		canvas_print(drawing->canvas, row, RANK_AT, ranked->standing.sick ? STYLE_BOLD : plain, "%5d",
+			     rank->rank);
 	canvas_text(drawing->canvas, row, STATE_AT, ranked->standing.style, letter);
 }
 
@@ -218,8 +228,10 @@ void rank_row_draw(struct view_drawing *drawing, int row, const struct ranking_r
 	draw_who(drawing, row, ranked, chosen ? STYLE_CHOSEN : STYLE_PLAIN);
 	if (chosen)
 		canvas_text(canvas, row, 0, STYLE_CHOSEN, "▸");
-	canvas_bar(canvas, row, BAR_AT, BAR, (enum canvas_style)(STYLE_HEAT_0 + (ranked->lost_share >= 0.25 ? CANVAS_HEATS - 1 : CANVAS_HEATS - 3)),
-		   ranked->lost_share);
+	canvas_bar(
+	    canvas, row, BAR_AT, BAR,
+	    (enum canvas_style)(STYLE_HEAT_0 + (ranked->lost_share >= 0.25 ? CANVAS_HEATS - 1 : CANVAS_HEATS - 3)),
+	    ranked->lost_share);
 	if (ranked->lost_ms >= 0.5)
 		canvas_text(canvas, row, LATE_AT, STYLE_PLAIN, view_duration(late, sizeof(late), ranked->lost_ms));
 	draw_share(drawing, row, WAIT_AT, STYLE_WAIT, ranked->wait_share);

@@ -41,6 +41,7 @@ struct export_choice {
  * stderr. 0, -ENOMEM, -ENOTSUP where the build lacks the format, -EBADMSG where one of the merges cannot be used or
  * there is no such rank, finding or step, which has been said. Stops early when the sink's file fails. */
 int export_run(struct trace_sink *sink, struct box_entry *entries, size_t count, const struct export_merges *merges,
-	       const struct export_choice *choice, const char *command, struct progress *progress, struct export_result *result);
+	       const struct export_choice *choice, const char *command, struct progress *progress,
+	       struct export_result *result);
 
 #endif

@@ -14,7 +14,8 @@ enum { FINDING_OF_ANY = -1 };
 size_t finding_events_count(const json_t *findings, int32_t rank);
 /* The first that has this id or is of this kind: when it began, on the trace's clock. NULL: there is none that has a
  * time. */
-const json_t *finding_events_find(const json_t *findings, const char *name, int64_t realtime_offset_ns, uint64_t *at_ns);
+const json_t *finding_events_find(const json_t *findings, const char *name, int64_t realtime_offset_ns,
+				  uint64_t *at_ns);
 /* realtime_offset_ns: CLOCK_REALTIME of the findings less the trace's time. */
 void finding_events_of_rank(struct trace_sink *sink, const struct trace_track *track, const json_t *findings,
 			    int32_t rank, int64_t realtime_offset_ns);

@@ -25,7 +25,7 @@ struct kineto_merge {
 int kineto_merge_open(struct kineto_merge *merge, const char *path, const struct replay *replay, char why[KINETO_WHY]);
 /* Writes its events to the sink, whose format takes raw ones. Its processes get numbers from *next on, their place
  * behind that of their rank. As above. */
-int kineto_merge_write(struct kineto_merge *merge, struct trace_sink *sink, const struct replay *replay, const struct host_clocks *clocks,
-		       uint32_t *next, char why[KINETO_WHY]);
+int kineto_merge_write(struct kineto_merge *merge, struct trace_sink *sink, const struct replay *replay,
+		       const struct host_clocks *clocks, uint32_t *next, char why[KINETO_WHY]);
 
 #endif

@@ -139,8 +139,9 @@ struct rw_communicator {
 	RW_ATOMIC(uint64_t) launched;  /* highest progress number; continues across owners of the entry */
 	RW_ATOMIC(uint64_t) captured;  /* calls under graph capture: only counted, they get no slot */
 	uint64_t reserved[12];         /* 0; boxes of earlier versions have something else here */
-	RW_ATOMIC(uint64_t) splits;    /* 1 + number of its splits (a suspend or resume counts as one) to which all of its ranks have come, as far as this process
-					* knows; 0: not counted, as in earlier boxes */
+	/* 1 + number of its splits (a suspend or resume counts as one) to which all of its ranks have come, as far as
+	 * this process knows; 0: not counted, as in earlier boxes */
+	RW_ATOMIC(uint64_t) splits;
 	/* calls of ncclPutSignal, ncclSignal and ncclWaitSignal, which only the interposer sees */
 	RW_ATOMIC(uint64_t) one_sided;
 	uint64_t reserved2;

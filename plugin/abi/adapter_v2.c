@@ -25,7 +25,8 @@ static int init_v3(void **context, int *mask)
 	return init(3, __builtin_return_address(0), context, mask);
 }
 
-static struct recorder_bare_task decode_coll(const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
+static struct recorder_bare_task decode_coll(const struct profiler_v2_event *descriptor,
+					     const struct profiler_v2_run *run)
 {
 	const struct profiler_v2_coll *coll = &descriptor->coll;
 	uint8_t function = names_function(coll->function);
@@ -71,7 +72,8 @@ static struct recorder_bare_task decode_p2p(const struct profiler_v2_event *desc
 	};
 }
 
-static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor, const struct profiler_v2_run *run)
+static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor,
+		   const struct profiler_v2_run *run)
 {
 	struct recorder_bare_task task;
 

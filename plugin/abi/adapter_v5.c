@@ -101,7 +101,8 @@ static __attribute__((noinline)) void *start_p2p_api_v7(void *context, const str
 	return start_p2p_api(context, &api->call);
 }
 
-static __attribute__((noinline)) void *start_coll(void *context, const void *parent, const struct profiler_v5_coll *coll)
+static __attribute__((noinline)) void *start_coll(void *context, const void *parent,
+						  const struct profiler_v5_coll *coll)
 {
 	const struct recorder_task task = {
 		.nccl_sequence = coll->sequence,
@@ -129,7 +130,8 @@ static __attribute__((noinline)) void *start_p2p(void *context, const void *pare
 	return recorder_start_task(context, parent, &task);
 }
 
-static __attribute__((noinline)) void *start_ce_coll(void *context, const void *parent, const struct profiler_v6_ce_coll *coll)
+static __attribute__((noinline)) void *start_ce_coll(void *context, const void *parent,
+						     const struct profiler_v6_ce_coll *coll)
 {
 	const struct recorder_task task = {
 		.nccl_sequence = coll->sequence,

@@ -33,7 +33,8 @@ static void open_second(struct budget *budget, uint64_t now_ns, const struct bud
 	budget->next_ppm = budget->ppm / 2;
 }
 
-void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_t now_ns, const struct budget_cost *cost)
+void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_t now_ns,
+		 const struct budget_cost *cost)
 {
 	*budget = (struct budget){
 		.ppm = ppm,
@@ -94,7 +95,8 @@ static void follow_more(struct budget *budget, const struct second *second)
 	if (budget->small_every == 1 || budget->progress_every > 1)
 		return;
 	uint64_t more = second->spent.left_out / (budget->small_every - 1);
-	if (second->share + share_ppm(more * BUDGET_FOLLOWED_NS, second->wall_ns) <= budget->ppm - budget->ppm / KEPT_SHARE)
+	if (second->share + share_ppm(more * BUDGET_FOLLOWED_NS, second->wall_ns) <=
+	    budget->ppm - budget->ppm / KEPT_SHARE)
 		budget->small_every /= 2;
 }
 

@@ -48,7 +48,8 @@ struct budget {
 };
 
 /* first_ns: the sum for first operations. */
-void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_t now_ns, const struct budget_cost *cost);
+void budget_open(struct budget *budget, uint32_t ppm, uint64_t first_ns, uint64_t now_ns,
+		 const struct budget_cost *cost);
 /* At least once a second; every few milliseconds is better. A second that spends faster than it may turns down when
  * half of its allowance is gone, again at three quarters, and so on: the allowance holds from the first second on. A
  * second found far above the limit turns down as often as it shows to be needed. After five seconds below a quarter of

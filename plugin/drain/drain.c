@@ -112,7 +112,8 @@ __attribute__((no_sanitize("thread"))) static bool copy(const struct box_writer 
 static bool may_be_published(const struct rw_operation *slot, const struct watched *watched, uint64_t now)
 {
 	uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
-	bool has_slot = owner & RW_OWNER_PENDING && (owner & ~(uint32_t)RW_OWNER_PENDING) == box_owner(watched->ticket, 0);
+	bool has_slot =
+	    owner & RW_OWNER_PENDING && (owner & ~(uint32_t)RW_OWNER_PENDING) == box_owner(watched->ticket, 0);
 
 	return has_slot || now - watched->since_ns < SECOND_NS;
 }
@@ -283,7 +284,8 @@ static long busy_pause(struct drain *drain)
 	drain->random ^= drain->random >> 12;
 	drain->random ^= drain->random << 25;
 	drain->random ^= drain->random >> 27;
-	return BUSY_NS - BUSY_SPREAD_NS + (long)((drain->random * UINT64_C(0x2545f4914f6cdd1d) >> 32) % (2 * BUSY_SPREAD_NS));
+	return BUSY_NS - BUSY_SPREAD_NS +
+	       (long)((drain->random * UINT64_C(0x2545f4914f6cdd1d) >> 32) % (2 * BUSY_SPREAD_NS));
 }
 
 static void *run(void *argument)

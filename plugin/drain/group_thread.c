@@ -87,7 +87,8 @@ static void read_found(struct group_thread *thread, struct communicator *communi
 	thread->next_ns = UINT64_MAX;
 }
 
-void group_threads_ask(struct group_threads *threads, struct recording *recording, const struct glimpse *op, uint64_t now)
+void group_threads_ask(struct group_threads *threads, struct recording *recording, const struct glimpse *op,
+		       uint64_t now)
 {
 	struct communicator *communicator = &recording->communicators[op->comm];
 	struct group_thread *thread = &threads->of[op->comm];
@@ -136,7 +137,8 @@ static void end(struct group_threads *threads, uint64_t now)
 	if (thread->group != search->found.group)
 		return;
 	thread->walks++;
-	if (search->common || search->found.count > GROUP_THREAD_MATES || (!search->found.count && thread->walks == WALKS)) {
+	if (search->common || search->found.count > GROUP_THREAD_MATES ||
+	    (!search->found.count && thread->walks == WALKS)) {
 		thread->next_ns = UINT64_MAX;
 	} else if (!search->found.count) {
 		thread->next_ns = now + WALK_AGAIN_NS;

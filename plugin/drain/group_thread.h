@@ -46,7 +46,8 @@ struct group_threads {
 
 /* An operation without a task: once it has returned, is NCCL at work on it? Notes what the thread shows as an answer of
  * NCCL's (communicator_answered()), at once or after some polls. */
-void group_threads_ask(struct group_threads *threads, struct recording *recording, const struct glimpse *op, uint64_t now);
+void group_threads_ask(struct group_threads *threads, struct recording *recording, const struct glimpse *op,
+		       uint64_t now);
 /* Goes on with the walk, a few threads at a time. */
 void group_threads_poll(struct group_threads *threads, struct recording *recording, uint64_t now);
 

@@ -22,7 +22,8 @@ static_assert((int)DRIVER_NOT_CAPTURING == (int)CU_STREAM_CAPTURE_STATUS_NONE, "
 #if CUDA_VERSION >= 11070
 static_assert((int)DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS_V1 == (int)CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1,
 	      "cuda.h");
-static_assert((int)DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS == (int)CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, "cuda.h");
+static_assert((int)DRIVER_CAN_USE_64_BIT_STREAM_MEM_OPS == (int)CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
+	      "cuda.h");
 #endif
 static_assert(sizeof(CUdeviceptr) == sizeof(uint64_t), "cuda.h");
 static_assert(sizeof(CUresult) == sizeof(int), "cuda.h");

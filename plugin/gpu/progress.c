@@ -78,8 +78,8 @@ static int register_page(const struct stay *stay, struct rw_gpu_progress *page, 
 
 /* One round of writes to a counter that nobody reads, from the first call until the last one is there; 0: it did not
  * come. */
-static uint64_t time_writes(const struct progress *progress, const struct progress_counters *counters, driver_stream stream,
-			    uint64_t first)
+static uint64_t time_writes(const struct progress *progress, const struct progress_counters *counters,
+			    driver_stream stream, uint64_t first)
 {
 	uint64_t address = counters->started + offsetof(struct rw_gpu_progress, reserved) -
 			   offsetof(struct rw_gpu_progress, gpu_started);

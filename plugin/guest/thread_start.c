@@ -27,7 +27,8 @@ static int match_code(struct dl_phdr_info *info, size_t size, void *argument)
 
 		code->begin = info->dlpi_addr + part->p_vaddr;
 		code->end = code->begin + part->p_memsz;
-		if (part->p_type == PT_LOAD && part->p_flags & PF_X && code->within >= code->begin && code->within < code->end)
+		if (part->p_type == PT_LOAD && part->p_flags & PF_X && code->within >= code->begin &&
+		    code->within < code->end)
 			return 1;
 	}
 	return 0;

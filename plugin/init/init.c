@@ -44,7 +44,8 @@ static bool begin_query(void)
 static void query_driver(struct recording *recording, struct communicator_device *device)
 {
 	if (!begin_query()) {
-		message("another thread's call of the driver does not return: a communicator is recorded without its GPU");
+		message(
+		    "another thread's call of the driver does not return: a communicator is recorded without its GPU");
 		return;
 	}
 	process_open_device(recording);
@@ -87,7 +88,8 @@ enum init_wish init_context(const struct communicator_init *from, void **context
 	call_communicator_added(communicator);
 	recorder_know_thread();
 	*context = handle_context(communicator->index, communicator->generation);
-	return kernels_are_recorded() && kernel_events_are_safe(recording_get(), from) ? INIT_OPERATIONS_AND_KERNELS : INIT_OPERATIONS;
+	return kernels_are_recorded() && kernel_events_are_safe(recording_get(), from) ? INIT_OPERATIONS_AND_KERNELS
+										       : INIT_OPERATIONS;
 }
 
 void init_finalize(void *context)

@@ -57,8 +57,10 @@ static bool broadcasts_are_counted(void)
 static bool refuse_broadcasts(const struct recording *recording)
 {
 	if (speaks(recording))
-		message("RANKWATCH_KERNELCH=1: NCCL is not asked for kernel events. From 2.29.2 to 2.30.7 ncclCommDestroy can wait for ever "
-			"with them, after Broadcasts of several roots in one group; NCCL_ALLGATHERV_ENABLE=0 makes them safe");
+		message("RANKWATCH_KERNELCH=1: NCCL is not asked for kernel events. From 2.29.2 to 2.30.7 "
+			"ncclCommDestroy can wait for ever "
+			"with them, after Broadcasts of several roots in one group; NCCL_ALLGATHERV_ENABLE=0 makes "
+			"them safe");
 	refused = true;
 	return false;
 }
@@ -66,7 +68,8 @@ static bool refuse_broadcasts(const struct recording *recording)
 static bool refuse_room(const struct recording *recording, uint64_t needed, uint64_t available)
 {
 	if (speaks(recording))
-		message("RANKWATCH_KERNELCH=1: NCCL is not asked for kernel events. On this host it needs %llu MiB of /dev/shm for them, "
+		message("RANKWATCH_KERNELCH=1: NCCL is not asked for kernel events. On this host it needs %llu MiB of "
+			"/dev/shm for them, "
 			"%llu are free, and before 2.31 it crashes where they do not fit (NVIDIA/nccl#2326)",
 			(unsigned long long)(needed >> 20), (unsigned long long)(available >> 20));
 	refused = true;

@@ -140,7 +140,9 @@ static void note_compiling(struct notes *notes, const struct scan_device *device
 	else if (path && *path)
 		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.120s", path);
 	else
-		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.100s/.nv/ComputeCache",
+		add_note(notes,
+			 "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in "
+			 "%.100s/.nv/ComputeCache",
 			 home ? home : "");
 }
 
@@ -158,15 +160,18 @@ static void note_limits(struct notes *notes, const struct rw_box_header *header,
 	uint32_t nccl = header->nccl_version;
 
 	if (nccl >= UNKNOWN_NCCL)
-		add_note(notes, "NCCL %u.%u.%u is newer than 2.31, the newest that is known", nccl / 10000, nccl / 100 % 100, nccl % 100);
+		add_note(notes, "NCCL %u.%u.%u is newer than 2.31, the newest that is known", nccl / 10000,
+			 nccl / 100 % 100, nccl % 100);
 	/* NCCL has called us, and shows nobody else its functions: there is nothing that a preload could stand in front
 	 * of. */
 	if (!header->interposed && header->profiler_abi && !nccl)
-		add_note(notes, "this NCCL hides its functions: who waits in inits and one-sided calls is not seen, and inputs are not scanned "
-			 "before their operation; a libnccl.so.2 that exports its functions shows them");
+		add_note(notes, "this NCCL hides its functions: who waits in inits and one-sided calls is not seen, "
+				"and inputs are not scanned "
+				"before their operation; a libnccl.so.2 that exports its functions shows them");
 	if (strcmp(header->gpu_progress_state, "watermark") != 0 && !is_wanted(header->gpu_progress_state))
 		add_note(notes, "which GPU is late is not seen (GPU progress: %.63s)", header->gpu_progress_state);
-	if ((strncmp(header->scan_state, "none", 4) == 0 || strncmp(header->scan_state, "off", 3) == 0) && !is_wanted(header->scan_state))
+	if ((strncmp(header->scan_state, "none", 4) == 0 || strncmp(header->scan_state, "off", 3) == 0) &&
+	    !is_wanted(header->scan_state))
 		add_note(notes, "NaN and Inf are not looked for (scan: %.63s)", header->scan_state);
 	note_compiling(notes, device);
 }
@@ -177,10 +182,13 @@ static void report_start(const struct box_writer *box, const struct scan_device 
 	struct notes notes = { 0 };
 
 	if (has_place)
-		message("recording to %s (%.1f MiB a process%s). Live: rankwatch findings; afterwards: rankwatch report; RANKWATCH=off turns it off",
-			box->path, (double)box->size / (1 << 20), box->header->history_limited ? ", for lack of space" : "");
+		message("recording to %s (%.1f MiB a process%s). Live: rankwatch findings; afterwards: rankwatch "
+			"report; RANKWATCH=off turns it off",
+			box->path, (double)box->size / (1 << 20),
+			box->header->history_limited ? ", for lack of space" : "");
 	else
-		message("recording to memory of its own (%.1f MiB a process): no collector and no report will see it", (double)box->size / (1 << 20));
+		message("recording to memory of its own (%.1f MiB a process): no collector and no report will see it",
+			(double)box->size / (1 << 20));
 	note_limits(&notes, box->header, device);
 	if (notes.length)
 		message("note: %s", notes.text);
@@ -246,8 +254,9 @@ static int build(struct recording *recording, const struct communicator_init *co
 		progress_refuse(&recording->progress, "none: no thread of our own");
 		/* Nobody would take the results, and every batch would stay in flight. */
 		scanning_close("off: no thread of our own");
-		message("no thread of our own (%s): no GPU progress is read, nothing is scanned and no thread is sampled",
-			strerror(-err));
+		message(
+		    "no thread of our own (%s): no GPU progress is read, nothing is scanned and no thread is sampled",
+		    strerror(-err));
 	}
 	/* That its box does not outlive it, each process reports for itself; a second choice of place is the same for
 	 * the whole node. */

@@ -23,7 +23,8 @@ static bool poll_page(struct lease *seen, struct rw_lease *page, uint64_t now_ns
 	if (now.expires_ns != seen->expires_ns || now.communicator != seen->communicator ||
 	    now.proxy_bits != seen->proxy_bits) {
 		if ((now.proxy_bits & PROXY_BITS) == PROXY_BITS && now.expires_ns > now_ns)
-			now.until_ns = now.expires_ns < now_ns + RW_LEASE_MAX_NS ? now.expires_ns : now_ns + RW_LEASE_MAX_NS;
+			now.until_ns =
+			    now.expires_ns < now_ns + RW_LEASE_MAX_NS ? now.expires_ns : now_ns + RW_LEASE_MAX_NS;
 		*seen = now;
 	}
 	return seen->until_ns > now_ns;

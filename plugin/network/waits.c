@@ -73,7 +73,8 @@ static void add(_Atomic uint64_t *sum, uint64_t more)
 
 static void add_short(_Atomic uint32_t *sum, uint64_t more)
 {
-	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + (uint32_t)more, memory_order_relaxed);
+	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + (uint32_t)more,
+			      memory_order_relaxed);
 }
 
 static uint8_t *waits_for(struct waits_channel *channel, uint32_t step)
@@ -121,8 +122,8 @@ static void pass_over(struct waits_channel *channel)
 
 static bool is_in_flight(struct waits_channel *channel, struct number number)
 {
-	return channel->operation == number.operation && number.step >= channel->oldest && number.step < channel->next &&
-	       *waits_for(channel, number.step) != OVER;
+	return channel->operation == number.operation && number.step >= channel->oldest &&
+	       number.step < channel->next && *waits_for(channel, number.step) != OVER;
 }
 
 /* Touches all of the memory: nothing faults later. */

@@ -91,7 +91,8 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 	open_group(recording);
 	share_join(&these_calls.shares, communicator, call->what.stream);
 	share_is_not_followed(communicator);
-	call->ticket = operation_unannounced_call(recording, communicator, &call->what, &these_calls.group, these_calls.tid);
+	call->ticket =
+	    operation_unannounced_call(recording, communicator, &call->what, &these_calls.group, these_calls.tid);
 	if (communicator->samples)
 		operation_sample_unannounced(recording, communicator, &call->what, call->ticket);
 	operation_arguments(recording, communicator, call->ticket, call->send, call->recv, call->peer);
@@ -211,7 +212,8 @@ static void enter_captured(struct recording *recording, const struct call *call)
 	replay_note_unsaid(call->communicator);
 }
 
-void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call, uint64_t number)
+void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call,
+		   uint64_t number)
 {
 	const struct scanning_capture capture = {
 		.number = number,

@@ -74,7 +74,8 @@ struct communicator *call_take_communicator(void);
 
 /* The call is being captured into a CUDA graph: where graphs are scanned, its scans become nodes. number: of
  * communicator_count_captured(). */
-void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call, uint64_t number);
+void call_captured(struct recording *recording, struct communicator *communicator, const struct call *call,
+		   uint64_t number);
 
 /* The outermost call that this thread is in, or NULL. Initial-exec as in thread.h, and as scarce. */
 extern __thread struct call *call_in_progress __attribute__((tls_model("initial-exec"), visibility("hidden")));

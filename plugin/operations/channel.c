@@ -31,7 +31,8 @@ static __attribute__((noinline)) void *begin_kernel(struct recording *recording,
 	return handle_of(ticket, channel);
 }
 
-static __attribute__((noinline)) void *start_of_replay(const void *context, const void *parent, uint8_t channel, uint64_t raw)
+static __attribute__((noinline)) void *start_of_replay(const void *context, const void *parent, uint8_t channel,
+						       uint64_t raw)
 {
 	struct recording *recording = handle_kind(parent) == HANDLE_REPLAY ? recording_get() : NULL;
 

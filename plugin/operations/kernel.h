@@ -53,7 +53,8 @@ extern __attribute__((visibility("hidden"))) struct kernels kernels;
 bool kernels_open(const struct box_writer *box);
 
 /* Under its lock: from now on these are the ticket's events. */
-static inline void kernel_await(struct kernel *kernel, uint64_t ticket, uint8_t channels, const struct communicator *communicator)
+static inline void kernel_await(struct kernel *kernel, uint64_t ticket, uint8_t channels,
+				const struct communicator *communicator)
 {
 	kernel->communicator = communicator;
 	kernel->channels = channels;
@@ -73,7 +74,8 @@ static inline bool kernel_is_whole(const struct kernel *kernel)
  * of two kernels. */
 static inline bool kernel_has_times(const struct kernel *kernel)
 {
-	return kernel->start_raw && kernel->end_before_raw != UINT64_MAX && kernel->start_raw <= kernel->end_before_raw + 1;
+	return kernel->start_raw && kernel->end_before_raw != UINT64_MAX &&
+	       kernel->start_raw <= kernel->end_before_raw + 1;
 }
 
 static inline bool kernels_are_recorded(void)

@@ -17,7 +17,8 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 {
 	uint64_t ticket;
 
-	operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction), &ticket);
+	operation_path_call(recording, communicator, call, group, tid, pending, rw_operator_flags(call->reduction),
+			    &ticket);
 	return ticket;
 }
 
@@ -49,14 +50,16 @@ static uint64_t number_of(const struct communicator *communicator, const struct 
 
 /* One of its function's first, which is scanned as if the budget turned nothing down. Not inlined: the path of a loop
  * of small operations pays nothing for it. */
-static __attribute__((noinline)) bool is_first(const struct recording *recording, uint64_t sequence, uint64_t number, uint32_t least)
+static __attribute__((noinline)) bool is_first(const struct recording *recording, uint64_t sequence, uint64_t number,
+					       uint32_t least)
 {
-	return sampling_takes_first(number, sequence, atomic_load_explicit(&recording->scan_first, memory_order_relaxed), least);
+	return sampling_takes_first(number, sequence,
+				    atomic_load_explicit(&recording->scan_first, memory_order_relaxed), least);
 }
 
 /* One that is not scanned is flagged and counted, unless none is. least: as above; every: it or more. */
-static void sample_scans(struct recording *recording, const struct communicator *communicator, struct rw_operation *slot,
-			 uint32_t least, uint32_t every, uint64_t number)
+static void sample_scans(struct recording *recording, const struct communicator *communicator,
+			 struct rw_operation *slot, uint32_t least, uint32_t every, uint64_t number)
 {
 	if (!communicator->scan || !every || recording->config.scan == CONFIG_SCAN_ALL ||
 	    sampling_takes_number(number, every))
@@ -68,7 +71,8 @@ static void sample_scans(struct recording *recording, const struct communicator 
 }
 
 /* False: it is not compared. */
-static bool sample_progress(const struct recording *recording, struct rw_operation *slot, uint32_t every, uint64_t number)
+static bool sample_progress(const struct recording *recording, struct rw_operation *slot, uint32_t every,
+			    uint64_t number)
 {
 	if (recording->config.gpu_time == CONFIG_GPU_TIME_WATERMARK || sampling_takes_number(number, every))
 		return true;

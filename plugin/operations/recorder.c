@@ -26,7 +26,8 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 	return handle_make(HANDLE_API_GROUP, thread->group.number);
 }
 
-static __attribute__((noinline, cold)) void *count_captured(struct recording *recording, struct communicator *communicator,
+static __attribute__((noinline, cold)) void *count_captured(struct recording *recording,
+							    struct communicator *communicator,
 							    const struct recorder_call *call, const struct call *seen)
 {
 	uint64_t number = communicator_count_captured(communicator, call->function, seen ? seen->peer : -1);
@@ -55,8 +56,8 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 	uint32_t pending = RW_OWNER_HOST | (samples && communicator->counters.write ? RW_OWNER_GPU : 0);
 	uint32_t flags = seen ? rw_operator_flags(seen->what.reduction) : 0;
 	uint64_t ticket;
-	struct rw_operation *slot =
-	    operation_path_call(recording, communicator, call, &thread->group, thread->launch.tid, pending, flags, &ticket);
+	struct rw_operation *slot = operation_path_call(recording, communicator, call, &thread->group,
+							thread->launch.tid, pending, flags, &ticket);
 	if (samples)
 		operation_path_sample(recording, communicator, call, slot, thread->group.number);
 	if (seen) {

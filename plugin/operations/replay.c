@@ -162,13 +162,15 @@ static void forget(struct recording *recording, struct captured_call *at)
 {
 	struct communicator *communicator = &recording->communicators[at->shape.comm];
 
-	if (!atomic_load_explicit(&at->number, memory_order_relaxed) || at->shape.mark != communicator_mark(communicator))
+	if (!atomic_load_explicit(&at->number, memory_order_relaxed) ||
+	    at->shape.mark != communicator_mark(communicator))
 		return;
 	if (atomic_load_explicit(&communicator->entry->replays_timed, memory_order_relaxed))
 		atomic_fetch_sub_explicit(&communicator->entry->replays_timed, 1, memory_order_relaxed);
 }
 
-uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator, const struct recorder_call *call, uint64_t call_number)
+uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator,
+			  const struct recorder_call *call, uint64_t call_number)
 {
 	if (!calls)
 		return 0;
@@ -212,8 +214,8 @@ __attribute__((no_sanitize("thread"))) static struct captured_call *find_call(ui
 	return atomic_load_explicit(&at->number, memory_order_relaxed) == number ? at : NULL;
 }
 
-static bool expect(const struct communicator *communicator, uint64_t number, const struct shape *shape, uint64_t sequence,
-		   const struct recorder_task *task)
+static bool expect(const struct communicator *communicator, uint64_t number, const struct shape *shape,
+		   uint64_t sequence, const struct recorder_task *task)
 {
 	struct replay *replay = &running[number % REPLAY_RUNNING];
 	struct kernel *kernel = &replay->kernel;

@@ -35,8 +35,8 @@ bool replays_open(void);
 
 /* A call is being captured, on its thread. call_number: which of its kind, from 0. Returns the number to make its
  * handle of; 0: its replays are not recorded. */
-uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator, const struct recorder_call *call,
-			  uint64_t call_number);
+uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator,
+			  const struct recorder_call *call, uint64_t call_number);
 
 /* NCCL's callback announces a replay. captured: number of the call's handle. The handle of the replay, or NULL. */
 void *replay_begin(struct communicator *communicator, uint64_t captured, const struct recorder_task *task);
@@ -58,7 +58,8 @@ bool replay_search_miscounted(const struct communicator *communicator);
  * times of other kernels, also those of calls outside of graphs. */
 static inline bool replay_is_counted(const struct communicator *communicator)
 {
-	return !atomic_load_explicit(&replays_are_miscounted, memory_order_relaxed) || !replay_search_miscounted(communicator);
+	return !atomic_load_explicit(&replays_are_miscounted, memory_order_relaxed) ||
+	       !replay_search_miscounted(communicator);
 }
 
 #endif

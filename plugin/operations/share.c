@@ -18,7 +18,7 @@ static struct share table[RW_BOX_COMMS];
 
 /* Where threads use a communicator at the same time, which NCCL does not allow, they overwrite each other's links, and
  * these can form a circle: no walk is longer than the table. */
-#define FOR_EACH_SHARE(at, shares)                                                                                      \
+#define FOR_EACH_SHARE(at, shares)                                                                                     \
 	for (uint32_t at = (shares)->first, left = RW_BOX_COMMS; at && left; at = table[at - 1].next, left--)
 
 void share_join(struct shares *shares, const struct communicator *communicator, uint64_t stream)

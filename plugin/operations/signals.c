@@ -27,7 +27,8 @@ void signals_count(struct communicator *communicator)
 	if (communicator)
 		atomic_fetch_add_explicit(&communicator->entry->one_sided, 1, memory_order_relaxed);
 	if (recording)
-		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_ONE_SIDED], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&recording->box.header->untracked[RW_UNTRACKED_ONE_SIDED], 1,
+					  memory_order_relaxed);
 }
 
 /* While an earlier wait is not over, that one counts. */
@@ -40,7 +41,8 @@ static void show(struct rw_gpu_progress *page)
 		atomic_store_explicit(&page->signal_since_ns, clock_ns(), memory_order_relaxed);
 }
 
-static void write_behind(struct recording *recording, const struct communicator *communicator, uint64_t stream, uint64_t number)
+static void write_behind(struct recording *recording, const struct communicator *communicator, uint64_t stream,
+			 uint64_t number)
 {
 	const struct driver *driver = &recording->progress.driver;
 	uint64_t address = communicator->counters.started + offsetof(struct rw_gpu_progress, signalled);
@@ -50,7 +52,8 @@ static void write_behind(struct recording *recording, const struct communicator 
 
 	/* Where it fails nothing is known of any wait any more. */
 	if (!progress_write(&recording->progress, &communicator->counters, stream, address, number))
-		atomic_store_explicit(&recording->box.gpu[communicator->index].signal_since_ns, 0, memory_order_relaxed);
+		atomic_store_explicit(&recording->box.gpu[communicator->index].signal_since_ns, 0,
+				      memory_order_relaxed);
 	if (pushed)
 		driver->context_pop(&current);
 }
@@ -60,7 +63,8 @@ static void follow(const struct queued *wait)
 	struct recording *recording = recording_get();
 	struct communicator *communicator = wait->communicator;
 
-	if (!recording || !communicator->counters.write || !atomic_load_explicit(&recording->progress.on, memory_order_relaxed) ||
+	if (!recording || !communicator->counters.write ||
+	    !atomic_load_explicit(&recording->progress.on, memory_order_relaxed) ||
 	    progress_is_capturing(&recording->progress, wait->stream))
 		return;
 	struct rw_gpu_progress *page = &recording->box.gpu[communicator->index];

@@ -86,7 +86,8 @@ void step_take_tag(uint64_t tag)
 	if (!atomic_compare_exchange_strong(&step_newest_tag, &newest, tag))
 		return; /* another thread has just taken one */
 	if (!atomic_fetch_add_explicit(&tags, 1, memory_order_relaxed))
-		atomic_store_explicit(&first_claim, atomic_load_explicit(&recording->box.header->head, memory_order_relaxed),
+		atomic_store_explicit(&first_claim,
+				      atomic_load_explicit(&recording->box.header->head, memory_order_relaxed),
 				      memory_order_relaxed);
 	mark(recording, tag, RW_STEP_TAG);
 }

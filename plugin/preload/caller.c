@@ -294,7 +294,8 @@ static void report_missing(const char *name)
 	static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&reported))
-		message("%s was called and no NCCL that exports it is loaded: the call fails. A NCCL that hides its functions "
+		message("%s was called and no NCCL that exports it is loaded: the call fails. A NCCL that hides its "
+			"functions "
 			"is seen by the profiler plugin alone: run the program with --no-preload",
 			name);
 }

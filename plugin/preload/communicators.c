@@ -74,7 +74,8 @@ static uint64_t communicators_so_far(void)
 	return recording ? atomic_load(&recording->created) : 0;
 }
 
-static void describe(struct creation *creation, const struct caller *caller, const struct nccl_config *config, bool blocking)
+static void describe(struct creation *creation, const struct caller *caller, const struct nccl_config *config,
+		     bool blocking)
 {
 	creation->caller = caller;
 	creation->blocking = is_blocking(config, blocking);
@@ -171,8 +172,8 @@ int ncclCommInitAll(nccl_comm *comms, int count, const int *devices)
 
 /* Children of one parent differ by their order, which is the same on all ranks; those that one split creates with
  * several colors differ by `what`. */
-static bool describe_child(struct creation *creation, const struct caller *caller, struct membership *parent, int64_t what,
-			   const struct nccl_config *config)
+static bool describe_child(struct creation *creation, const struct caller *caller, struct membership *parent,
+			   int64_t what, const struct nccl_config *config)
 {
 	if (!parent)
 		return false;
@@ -234,13 +235,16 @@ int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm *comm, struct 
 }
 
 /* The ranks that stay keep their order. They alone make the call. */
-static void announce_shrink(struct creation *creation, struct membership *membership, nccl_comm comm, const int *excluded, int excluded_count)
+static void announce_shrink(struct creation *creation, struct membership *membership, nccl_comm comm,
+			    const int *excluded, int excluded_count)
 {
 	const struct communicator *parent = recorded(membership, comm);
 
 	if (!parent || !excluded || excluded_count < 1)
 		return;
-	struct awaited awaited = { .id = creation->id, .nranks = parent->nranks - excluded_count, .rank = parent->rank };
+	struct awaited awaited = { .id = creation->id,
+				   .nranks = parent->nranks - excluded_count,
+				   .rank = parent->rank };
 	for (int i = 0; i < excluded_count; i++)
 		awaited.rank -= excluded[i] < parent->rank;
 	creation->awaited = awaited;
@@ -262,10 +266,13 @@ int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_com
 
 /* Ranks of the communicator that grows know each other and how many they will be, new ones the id. So both are shown,
  * but not as one. */
-static struct awaited growing(struct membership *membership, nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank)
+static struct awaited growing(struct membership *membership, nccl_comm parent, int nranks,
+			      const struct nccl_unique_id *id, int rank)
 {
 	const struct communicator *old = membership ? recorded(membership, parent) : NULL;
-	struct awaited awaited = { .call = parent ? RW_INIT_CALL_GROW : RW_INIT_CALL_JOIN, .nranks = nranks, .rank = rank };
+	struct awaited awaited = { .call = parent ? RW_INIT_CALL_GROW : RW_INIT_CALL_JOIN,
+				   .nranks = nranks,
+				   .rank = rank };
 
 	if (!parent && id)
 		awaited.id = id_of(id);
@@ -289,11 +296,13 @@ static int returned(const struct awaited *awaited, int result, nccl_comm asked)
 
 /* The new communicator is left to the profiler interface: an id of ours for it would not be the same on all its ranks.
  * In a group the call only queues what the group's end does. */
-int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm, struct nccl_config *config)
+int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank, nccl_comm *comm,
+		 struct nccl_config *config)
 {
 	caller_review();
 	struct membership *membership = parent ? membership_find(parent) : NULL;
-	PRELOAD_REAL(CommGrow, (nccl_comm, int, const struct nccl_unique_id *, int, nccl_comm *, struct nccl_config *), membership);
+	PRELOAD_REAL(CommGrow, (nccl_comm, int, const struct nccl_unique_id *, int, nccl_comm *, struct nccl_config *),
+		     membership);
 	if (!preload_is_on() || call_in_group())
 		return real(parent, nranks, id, rank, comm, config);
 	struct awaited awaited = growing(membership, parent, nranks, id, rank);

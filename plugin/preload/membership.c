@@ -57,15 +57,16 @@ static bool is_candidate(const struct recording *recording, const struct communi
 {
 	const struct rw_device *own = &recording->box.header->devices[communicator->entry->device];
 
-	if (communicator->number <= creation->before || linked[communicator->index] == communicator_mark(communicator) ||
-	    atomic_load(&communicator->ended))
+	if (communicator->number <= creation->before ||
+	    linked[communicator->index] == communicator_mark(communicator) || atomic_load(&communicator->ended))
 		return false;
 	if (communicator->abi == 0)
 		return false; /* a wrapper has entered it for a membership of its own */
 	if (own->used && device != NOT_KNOWN && own->ordinal != device)
 		return false;
 	/* ABI v1 to v3 report neither. */
-	return communicator->nranks < 1 || (communicator->nranks == creation->nranks && communicator->rank == creation->rank);
+	return communicator->nranks < 1 ||
+	       (communicator->nranks == creation->nranks && communicator->rank == creation->rank);
 }
 
 /* How many of the communicators that the profiler interface has reported since could be this one; *found: the last of
@@ -159,8 +160,9 @@ static struct communicator *found_before(const struct membership *membership)
 {
 	struct communicator *found = atomic_load_explicit(&membership->communicator, memory_order_relaxed);
 
-	return found && communicator_mark(found) == atomic_load_explicit(&membership->mark, memory_order_relaxed) ? found
-												 : NULL;
+	return found && communicator_mark(found) == atomic_load_explicit(&membership->mark, memory_order_relaxed)
+		   ? found
+		   : NULL;
 }
 
 struct communicator *membership_known(const struct membership *membership)

@@ -17,15 +17,18 @@ static int counted(struct membership *membership, int result)
 	bool done = result == NCCL_SUCCESS;
 
 	if (preload_is_on() && (done || result == NCCL_IN_PROGRESS))
-		signals_count(!membership ? NULL : done ? membership_communicator(membership) : membership_known(membership));
+		signals_count(!membership ? NULL
+			      : done      ? membership_communicator(membership)
+					  : membership_known(membership));
 	return result;
 }
 
-int ncclPutSignal(const void *from, size_t count, int type, int peer, void *window, size_t offset, int signal, int ctx, unsigned int flags,
-		  nccl_comm comm, nccl_stream stream)
+int ncclPutSignal(const void *from, size_t count, int type, int peer, void *window, size_t offset, int signal, int ctx,
+		  unsigned int flags, nccl_comm comm, nccl_stream stream)
 {
 	struct membership *membership = membership_find(comm);
-	PRELOAD_REAL(PutSignal, (const void *, size_t, int, int, void *, size_t, int, int, unsigned int, nccl_comm, nccl_stream),
+	PRELOAD_REAL(PutSignal,
+		     (const void *, size_t, int, int, void *, size_t, int, int, unsigned int, nccl_comm, nccl_stream),
 		     membership);
 	return counted(membership, real(from, count, type, peer, window, offset, signal, ctx, flags, comm, stream));
 }

@@ -42,7 +42,7 @@ static int end(struct call *call, int result)
 	int nccl##NAME PARAMETERS                                                                                      \
 	{                                                                                                              \
 		struct membership *membership = membership_find(comm);                                                 \
-		PRELOAD_REAL(NAME, PARAMETERS, membership);                                                                 \
+		PRELOAD_REAL(NAME, PARAMETERS, membership);                                                            \
 		if (!preload_is_on() || COUNT == 0)                                                                    \
 			return real ARGUMENTS;                                                                         \
 		struct call call = {                                                                                   \

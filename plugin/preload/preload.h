@@ -24,7 +24,8 @@ static inline enum call_result preload_result(int result)
 static inline const struct caller *preload_caller(const struct membership *membership, const void *return_address,
 						  enum nccl_function wanted)
 {
-	const struct caller *caller = membership ? atomic_load_explicit(&membership->caller, memory_order_relaxed) : NULL;
+	const struct caller *caller =
+	    membership ? atomic_load_explicit(&membership->caller, memory_order_relaxed) : NULL;
 
 	return caller && caller->functions[wanted] ? caller : caller_find(return_address, wanted);
 }

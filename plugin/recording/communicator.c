@@ -219,7 +219,8 @@ void communicator_count_splits(struct communicator *communicator)
 {
 	uint64_t not_counted = 0;
 
-	atomic_compare_exchange_strong_explicit(&communicator->entry->splits, &not_counted, 1, memory_order_relaxed, memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&communicator->entry->splits, &not_counted, 1, memory_order_relaxed,
+						memory_order_relaxed);
 }
 
 void communicator_split(struct communicator *communicator)

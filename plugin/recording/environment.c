@@ -17,7 +17,9 @@ static const char *const allowed[] = {
 	"NODE_NAME",     "SLURMD_NODENAME", "SLURM_",
 };
 
-static const char *const secrets[] = { "TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "JWT", "NATS" };
+static const char *const secrets[] = {
+	"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "JWT", "NATS"
+};
 
 static bool matches(const char *variable, const char *pattern)
 {

@@ -20,7 +20,8 @@ static int missing_of(const struct communicator *communicator)
 
 	if (!mask)
 		return 0;
-	return atomic_load_explicit(&asked[communicator->index], memory_order_relaxed) & ~__atomic_load_n(mask, __ATOMIC_RELAXED);
+	return atomic_load_explicit(&asked[communicator->index], memory_order_relaxed) &
+	       ~__atomic_load_n(mask, __ATOMIC_RELAXED);
 }
 
 void event_mask_poll(struct recording *recording, uint64_t now_ns)

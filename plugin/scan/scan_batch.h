@@ -80,8 +80,8 @@ static inline uint32_t scan_batch_room(const struct scan_batch *batch)
 }
 
 /* Adds a segment, whose place in the launch is its place in `entries`. */
-static inline __attribute__((always_inline)) void scan_batch_add(struct scan_batch *batch, const struct scan_buffer *buffer,
-								 uint64_t ticket, uint32_t owner)
+static inline __attribute__((always_inline)) void
+scan_batch_add(struct scan_batch *batch, const struct scan_buffer *buffer, uint64_t ticket, uint32_t owner)
 {
 	uint64_t place = batch->launch.segment_count;
 	struct scan_segment *segment = &batch->launch.segments[place];

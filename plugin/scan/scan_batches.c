@@ -103,7 +103,8 @@ static inline void keep_device_memory(struct scanner *scanner, struct scan_reque
 	for (uint32_t i = 0; i < request->count;) {
 		uint64_t address = request->parts[i].buffer.address;
 
-		if (address != known && !is_known_device_memory(address) && !scanner_is_device_memory(scanner, &query, address)) {
+		if (address != known && !is_known_device_memory(address) &&
+		    !scanner_is_device_memory(scanner, &query, address)) {
 			refuse(scanner, request, i, RW_UNSCANNABLE_MEMORY);
 			continue;
 		}
@@ -148,7 +149,8 @@ void scanner_add(struct scanner *scanner, struct scan_request *request)
 
 /* A launch into a stream under capture becomes part of the graph, and one into the legacy stream can end the capture of
  * another. Only what is meant to be captured may be. */
-static __attribute__((noinline)) enum rw_unscannable query_capture(struct scanner *scanner, const struct scan_batch *batch)
+static __attribute__((noinline)) enum rw_unscannable query_capture(struct scanner *scanner,
+								   const struct scan_batch *batch)
 {
 	int capturing = DRIVER_NOT_CAPTURING;
 	int error = scanner->driver->stream_capturing((driver_stream)(uintptr_t)batch->stream, &capturing);

@@ -70,7 +70,8 @@ static inline __attribute__((always_inline)) bool scan_buffers_plain(const struc
 	if (__builtin_expect((int64_t)(uint32_t)call->rank >= call->nranks, 0))
 		return false;
 	/* The product of two numbers of 32 bits is right. */
-	if (__builtin_expect(call->count > UINT32_MAX, 0) || __builtin_expect(!every || every > SCAN_ELEMENTS_MAX / 8, 0))
+	if (__builtin_expect(call->count > UINT32_MAX, 0) ||
+	    __builtin_expect(!every || every > SCAN_ELEMENTS_MAX / 8, 0))
 		return false;
 	/* Sizes are powers of two. */
 	if (__builtin_expect(!call->send, 0) || __builtin_expect(!call->recv, 0) ||

@@ -90,7 +90,8 @@ bool scan_nodes_add(struct scan_nodes *nodes, struct scan_launch *launch, const 
 	for (uint32_t i = 0; i < launch->segment_count; i++) {
 		nodes->segments[first + i] = segments[i];
 		/* Relaxed, as all of this: whoever reads it has a result of the node, which came through the driver. */
-		atomic_fetch_or_explicit(&nodes->calls[segments[i].call].sides, segments[i].sides, memory_order_relaxed);
+		atomic_fetch_or_explicit(&nodes->calls[segments[i].call].sides, segments[i].sides,
+					 memory_order_relaxed);
 	}
 	launch->replays = nodes->replays;
 	launch->replays.node += number;

@@ -150,9 +150,12 @@ static const struct answer long_answers[SCAN_TRIAL_LONG_SEGMENTS] = {
 	{ PIECE(FLOAT8_E4M3, 4, 1), 64, 0, 2, 0, 0x1.cp+8f, 0x8aa3a9264c02509b, 0x08653d907787de20 },
 	{ PIECE(FLOAT8_E5M2, 5, 1), 69, 10, 4, 65217, 0x1.cp+15f, 0x089f169eda12bc32, 0xdc6ea80bd347866b },
 	/* Read in words and in bytes, and without examining values. */
-	{ RW_DTYPE_FLOAT32, 0, 4, LONG_PIECE / 4, 16, 3, 0, 98335, 0x1.fffffep+127f, 0x34a70af62735e30c, 0x2f855ade6e6bf40c },
-	{ RW_DTYPE_BFLOAT16, 0, 2, LONG_PIECE / 2, 23, 8, 0, 32767, 0x1.fep+127f, 0x3a178dd78e9a7235, 0xff7e5eebb1414b41 },
-	{ RW_DTYPE_UINT8, SCAN_DIGEST_ONLY, 0, SCAN_TRIAL_LONG_BYTES, 0, 0, 0, -1, 0x0p+0f, 0xf41e7ec315e5dd2d, 0xbbfb839932e2fc63 },
+	{ RW_DTYPE_FLOAT32, 0, 4, LONG_PIECE / 4, 16, 3, 0, 98335, 0x1.fffffep+127f, 0x34a70af62735e30c,
+	  0x2f855ade6e6bf40c },
+	{ RW_DTYPE_BFLOAT16, 0, 2, LONG_PIECE / 2, 23, 8, 0, 32767, 0x1.fep+127f, 0x3a178dd78e9a7235,
+	  0xff7e5eebb1414b41 },
+	{ RW_DTYPE_UINT8, SCAN_DIGEST_ONLY, 0, SCAN_TRIAL_LONG_BYTES, 0, 0, 0, -1, 0x0p+0f, 0xf41e7ec315e5dd2d,
+	  0xbbfb839932e2fc63 },
 };
 
 static const struct trial {

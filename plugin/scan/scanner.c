@@ -84,7 +84,8 @@ static struct scan_device *make_device(struct scanner *scanner)
 		return NULL;
 	struct scan_device *device = &scanner->devices[number];
 	snprintf(state, sizeof(state), "%s", scanner->box->header->scan_state);
-	const char *failed = scan_device_open(device, scanner->driver, scanner->images, scanner->nodes, note_entered, scanner, &error);
+	const char *failed =
+	    scan_device_open(device, scanner->driver, scanner->images, scanner->nodes, note_entered, scanner, &error);
 	if (failed)
 		report_failed(scanner, number, failed, error);
 	else
@@ -181,7 +182,8 @@ static void take_results(const struct collection *collection, struct scan_batch 
 {
 	struct scanner *scanner = collection->scanner;
 	struct rw_box_header *header = scanner->box->header;
-	uint64_t gpu_ns = results->gpu_end_ns >= results->gpu_start_ns ? results->gpu_end_ns - results->gpu_start_ns : 0;
+	uint64_t gpu_ns =
+	    results->gpu_end_ns >= results->gpu_start_ns ? results->gpu_end_ns - results->gpu_start_ns : 0;
 
 	charge(&scanner->all, gpu_ns);
 	if (is_of_first(scanner, batch))

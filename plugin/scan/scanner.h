@@ -110,7 +110,8 @@ static inline void scanner_open_query(struct scan_memory_query *query)
 	query->values[1] = &query->managed;
 }
 
-static inline bool scanner_is_device_memory(const struct scanner *scanner, struct scan_memory_query *query, uint64_t address)
+static inline bool scanner_is_device_memory(const struct scanner *scanner, struct scan_memory_query *query,
+					    uint64_t address)
 {
 	static const int attributes[] = { DRIVER_POINTER_MEMORY_TYPE, DRIVER_POINTER_IS_MANAGED };
 
@@ -147,7 +148,9 @@ static inline __attribute__((always_inline)) uint32_t scanner_query_pair(const s
 		return SCAN_MEMORY_QUERIED |
 		       (scanner_is_device_memory(scanner, &query, segment[1].address) ? SCAN_MEMORY_OUT : 0u);
 	return SCAN_MEMORY_QUERIED | (with_in ? SCAN_MEMORY_IN : 0u) |
-	       (__builtin_expect(scanner_is_device_memory(scanner, &query, segment[with_in].address), 1) ? SCAN_MEMORY_OUT : 0u);
+	       (__builtin_expect(scanner_is_device_memory(scanner, &query, segment[with_in].address), 1)
+		    ? SCAN_MEMORY_OUT
+		    : 0u);
 }
 
 /*

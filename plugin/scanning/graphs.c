@@ -41,7 +41,9 @@ static struct scan_captured description_of(const struct communicator *communicat
 static void add_nodes(const struct recording *recording, const struct communicator *communicator, uint64_t stream,
 		      const struct scan_buffers *buffers, uint32_t number)
 {
-	struct scan_request in = { .device = communicator->scan, .stream = stream, .ticket = number, .place = SCAN_BEFORE_CALL };
+	struct scan_request in = {
+		.device = communicator->scan, .stream = stream, .ticket = number, .place = SCAN_BEFORE_CALL
+	};
 	struct scan_request out = in;
 
 	out.place = SCAN_BEHIND_CALL;
@@ -100,7 +102,8 @@ static void fill(struct rw_operation *slot, const struct scan_captured *call, ui
 	slot->recv_address = call->recv;
 	slot->root_or_peer = call->root_or_peer;
 	slot->api_ns = now_ns;
-	atomic_store_explicit(&slot->flags, RW_FLAG_CAPTURED | rw_operator_flags(call->reduction), memory_order_relaxed);
+	atomic_store_explicit(&slot->flags, RW_FLAG_CAPTURED | rw_operator_flags(call->reduction),
+			      memory_order_relaxed);
 	atomic_store_explicit(&slot->known, RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_CALL, memory_order_relaxed);
 }
 
@@ -149,7 +152,9 @@ static void take_replay(void *argument, struct scan_captured *call, const struct
 	if (!slot || !(owner & segment->sides)) /* or it was given up */
 		return;
 	scanning_record(taking->recording, slot,
-			&(struct scanning_found){ .sides = segment->sides, .ticket = call->ticket, .elements = segment->elements,
+			&(struct scanning_found){ .sides = segment->sides,
+						  .ticket = call->ticket,
+						  .elements = segment->elements,
 						  .result = &replay->result },
 			taking->now_ns);
 	box_release(slot, call->ticket, segment->sides);

@@ -28,7 +28,8 @@ static struct rw_scan scan_of(const struct scan_result *result)
 	};
 }
 
-static void report(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found)
+static void report(const struct recording *recording, const struct rw_operation *slot,
+		   const struct scanning_found *found)
 {
 	const struct rw_communicator *communicator = &recording->box.communicators[slot->comm];
 	int32_t rank = recording->box.header->world_rank;
@@ -42,10 +43,10 @@ static void report(const struct recording *recording, const struct rw_operation 
 		snprintf(which, sizeof(which), "%" PRIu64, sequence);
 	message("rank %d: %" PRIu32 " NaN in the %s of %s %s of communicator %#" PRIx64 "%s%.64s%s, first at "
 		"%" PRIu64 " of %" PRIu64 " elements",
-		rank >= 0 ? rank : communicator->rank, found->result->nan, found->sides & RW_OWNER_SCAN_IN ? "input" : "output",
-		names_of_function(slot->function), which, communicator->id,
-		communicator->name[0] ? " (" : "", communicator->name, communicator->name[0] ? ")" : "",
-		found->result->first_bad, found->elements);
+		rank >= 0 ? rank : communicator->rank, found->result->nan,
+		found->sides & RW_OWNER_SCAN_IN ? "input" : "output", names_of_function(slot->function), which,
+		communicator->id, communicator->name[0] ? " (" : "", communicator->name,
+		communicator->name[0] ? ")" : "", found->result->first_bad, found->elements);
 }
 
 /* The same in each operation of this kind on this buffer. */
@@ -60,8 +61,8 @@ static uint64_t number_of_buffer(const struct recording *recording, const struct
 }
 
 /* True: it may end the process, once scans that are out have answered. */
-static bool can_end(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found,
-		    uint64_t now_ns)
+static bool can_end(const struct recording *recording, const struct rw_operation *slot,
+		    const struct scanning_found *found, uint64_t now_ns)
 {
 	const struct scan_result *result = found->result;
 	uint64_t before = scanning.on_nan.ticket;
@@ -85,8 +86,8 @@ static bool can_end(const struct recording *recording, const struct rw_operation
 	return scanning.on_nan.ticket != before;
 }
 
-static void judge(const struct recording *recording, const struct rw_operation *slot, const struct scanning_found *found,
-		  uint64_t now_ns)
+static void judge(const struct recording *recording, const struct rw_operation *slot,
+		  const struct scanning_found *found, uint64_t now_ns)
 {
 	if (recording->config.on_nan == CONFIG_ON_NAN_RECORD)
 		return;
@@ -98,7 +99,8 @@ static void judge(const struct recording *recording, const struct rw_operation *
 	scanning.reported_ns = now_ns;
 }
 
-void scanning_record(struct recording *recording, struct rw_operation *slot, const struct scanning_found *found, uint64_t now_ns)
+void scanning_record(struct recording *recording, struct rw_operation *slot, const struct scanning_found *found,
+		     uint64_t now_ns)
 {
 	bool in = found->sides & RW_OWNER_SCAN_IN, out = found->sides & RW_OWNER_SCAN_OUT;
 	struct rw_scan scan = scan_of(found->result);
@@ -128,8 +130,8 @@ static struct rw_operation *find_waiting(struct recording *recording, const stru
 		   : NULL;
 }
 
-static void take(void *argument, enum scan_place place, const struct scan_entry *entry, const struct scan_segment *segment,
-		 const struct scan_result *result)
+static void take(void *argument, enum scan_place place, const struct scan_entry *entry,
+		 const struct scan_segment *segment, const struct scan_result *result)
 {
 	const struct taking *taking = argument;
 	struct rw_operation *slot = find_waiting(taking->recording, entry);
@@ -137,8 +139,11 @@ static void take(void *argument, enum scan_place place, const struct scan_entry 
 	if (!slot)
 		return;
 	scanning_record(taking->recording, slot,
-			&(struct scanning_found){ .sides = entry->owner, .is_before = place == SCAN_BEFORE_CALL,
-						  .ticket = entry->ticket, .elements = segment->elements, .result = result },
+			&(struct scanning_found){ .sides = entry->owner,
+						  .is_before = place == SCAN_BEFORE_CALL,
+						  .ticket = entry->ticket,
+						  .elements = segment->elements,
+						  .result = result },
 			taking->now_ns);
 	box_release(slot, entry->ticket, entry->owner);
 }
@@ -151,7 +156,8 @@ struct budget_cost scanning_cost(struct recording *recording)
 	const struct scanner_costs *all = &scanning.scanner.all, *first = &scanning.scanner.first;
 	struct budget_cost cost = {
 		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
-		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) + all->launches * launch_ns,
+		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
+			 all->launches * launch_ns,
 		.progress = writes * atomic_load_explicit(&recording->progress.write_ns, memory_order_relaxed),
 		.first = first->host_ns + first->gpu_ns + first->launches * launch_ns,
 		.left_out = atomic_load_explicit(&header->progress_sampled_out, memory_order_relaxed),

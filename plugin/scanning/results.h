@@ -19,7 +19,8 @@ struct scanning_found {
 };
 
 /* Writes the result into the slot, which the caller holds, and does what RANKWATCH_ON_NAN asks for. */
-void scanning_record(struct recording *recording, struct rw_operation *slot, const struct scanning_found *found, uint64_t now_ns);
+void scanning_record(struct recording *recording, struct rw_operation *slot, const struct scanning_found *found,
+		     uint64_t now_ns);
 /* What the plugin has added to the job so far: measured time, and for each launch and write what one was measured to
  * take. */
 struct budget_cost scanning_cost(struct recording *recording);

@@ -102,7 +102,8 @@ static uint64_t pair_of(const struct communicator *communicator, const struct rw
 }
 
 /* Sends and receives, once their peer and number are known. */
-static __attribute__((noinline)) bool is_sampled_pair(const struct recording *recording, const struct communicator *communicator,
+static __attribute__((noinline)) bool is_sampled_pair(const struct recording *recording,
+						      const struct communicator *communicator,
 						      const struct rw_operation *slot)
 {
 	uint32_t every = atomic_load_explicit(&recording->box.header->scan_every, memory_order_relaxed);
@@ -175,8 +176,8 @@ static bool wants(const struct recording *recording, const struct scan_buffer *b
 }
 
 /* Of a call that the interposer sees: its stream is not captured, but in a group it is launched only at the end. */
-static struct scan_request request_at_call(const struct communicator *communicator, struct rw_operation *slot, uint64_t ticket,
-					   enum scan_place place, bool in_group)
+static struct scan_request request_at_call(const struct communicator *communicator, struct rw_operation *slot,
+					   uint64_t ticket, enum scan_place place, bool in_group)
 {
 	return (struct scan_request){
 		.device = communicator->scan,
@@ -221,7 +222,8 @@ void scanning_unannounced_call(struct recording *recording, struct communicator 
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	struct scan_buffers buffers;
 
-	if (!slot || scanning.only_before || !may_scan(communicator) || !buffers_of(recording, communicator, slot, &buffers))
+	if (!slot || scanning.only_before || !may_scan(communicator) ||
+	    !buffers_of(recording, communicator, slot, &buffers))
 		return;
 	if (!communicator->blocks) {
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
@@ -268,8 +270,8 @@ void scanning_unreported(struct recording *recording, struct rw_operation *slot)
 		scanner_refuse(&scanning.scanner, slot, RW_UNSCANNABLE_CALLBACK);
 }
 
-static void want_queried(struct scan_request *request, const struct scan_buffer *buffer, uint32_t owner, uint32_t memory,
-			 enum scan_memory side)
+static void want_queried(struct scan_request *request, const struct scan_buffer *buffer, uint32_t owner,
+			 uint32_t memory, enum scan_memory side)
 {
 	if (memory == SCAN_MEMORY_NOT_QUERIED || memory & side)
 		want(request, buffer, owner);
@@ -277,8 +279,8 @@ static void want_queried(struct scan_request *request, const struct scan_buffer 
 		scanner_refuse(&scanning.scanner, request->slot, RW_UNSCANNABLE_MEMORY);
 }
 
-static void want_at_plan(const struct recording *recording, const struct scan_buffers *buffers, struct scan_request *request,
-			 bool seen_at_call, uint32_t memory)
+static void want_at_plan(const struct recording *recording, const struct scan_buffers *buffers,
+			 struct scan_request *request, bool seen_at_call, uint32_t memory)
 {
 	bool in = wants(recording, &buffers->in, CONFIG_SCAN_OUTPUT) && !seen_at_call;
 	bool out = wants(recording, &buffers->out, CONFIG_SCAN_INPUT);

@@ -194,8 +194,8 @@ NCCL_FUNCTION(ncclResult_t, CommInitRankScalable, ncclComm_t *newcomm, int nrank
 NCCL_FUNCTION(ncclResult_t, CommShrink, ncclComm_t comm, int *excludeRanksList, int excludeRanksCount,
 	      ncclComm_t *newcomm, ncclConfig_t *config, int shrinkFlags);
 NCCL_FUNCTION(ncclResult_t, CommGetUniqueId, ncclComm_t comm, ncclUniqueId *uniqueId);
-NCCL_FUNCTION(ncclResult_t, CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank, ncclComm_t *newcomm,
-	      ncclConfig_t *config);
+NCCL_FUNCTION(ncclResult_t, CommGrow, ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank,
+	      ncclComm_t *newcomm, ncclConfig_t *config);
 NCCL_FUNCTION(ncclResult_t, CommRevoke, ncclComm_t comm, int revokeFlags);
 NCCL_FUNCTION(ncclResult_t, CommSuspend, ncclComm_t comm, int flags);
 NCCL_FUNCTION(ncclResult_t, CommResume, ncclComm_t comm);
@@ -241,10 +241,13 @@ NCCL_FUNCTION(ncclResult_t, Scatter, const void *sendbuff, void *recvbuff, size_
 	      int root, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Send, const void *sendbuff, size_t count, ncclDataType_t datatype, int peer,
 	      ncclComm_t comm, cudaStream_t stream);
-NCCL_FUNCTION(ncclResult_t, PutSignal, const void *localbuff, size_t count, ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
-	      size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream);
-NCCL_FUNCTION(ncclResult_t, Signal, int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream);
-NCCL_FUNCTION(ncclResult_t, WaitSignal, int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm, cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, PutSignal, const void *localbuff, size_t count, ncclDataType_t datatype, int peer,
+	      ncclWindow_t peerWin, size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+	      cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, Signal, int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+	      cudaStream_t stream);
+NCCL_FUNCTION(ncclResult_t, WaitSignal, int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm,
+	      cudaStream_t stream);
 NCCL_FUNCTION(ncclResult_t, Recv, void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
 	      cudaStream_t stream);
 

@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 enum { DAY_HOST_PATH = 160, DAY_HOST_FD = 7, DAY_HOST_INODE = 4711 };
-#define DAY_HOST_FILE "/logs/events.out.tfevents.0" /* on ext4 on device 7:0: each process has it open, and a late rank writes to it */
+/* on ext4 on device 7:0: each process has it open, and a late rank writes to it */
+#define DAY_HOST_FILE "/logs/events.out.tfevents.0"
 
 /* What the environment of a process says of its rank. */
 struct day_process {

@@ -21,6 +21,7 @@ struct pause_counters;
 /* root: "", or where a stand-in's /sys and /proc lie. pauses: of the same root; NULL: pause frames are not read. Fills
  * at most `room` states, without at_ns; returns how many. Reading asks the adapter's firmware, and may take as long as
  * that does. */
-size_t port_files_read(const char *root, struct pause_counters *pauses, struct analysis_port_state *states, size_t room);
+size_t port_files_read(const char *root, struct pause_counters *pauses, struct analysis_port_state *states,
+		       size_t room);
 
 #endif

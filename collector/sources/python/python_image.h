@@ -19,6 +19,7 @@ struct python_image {
 typedef bool python_image_line(void *argument, char *line, size_t room);
 
 /* 0, or -ENOENT: none is seen there. */
-int python_image_find(struct remote_memory *memory, python_image_line *next, void *argument, struct python_image *image);
+int python_image_find(struct remote_memory *memory, python_image_line *next, void *argument,
+		      struct python_image *image);
 
 #endif

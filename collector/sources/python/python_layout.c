@@ -76,7 +76,8 @@ static const struct {
 	enum field field;
 	uint32_t value;
 } known[] = {
-	{ OBJECT_TYPE, 8 }, { TYPE_NAME, 24 }, { BYTES_TEXT, 32 }, { TEXT_STATE, 32 }, { TEXT_LENGTH, 16 }, { TEXT_SIZE, 40 },
+	{ OBJECT_TYPE, 8 }, { TYPE_NAME, 24 },   { BYTES_TEXT, 32 },
+	{ TEXT_STATE, 32 }, { TEXT_LENGTH, 16 }, { TEXT_SIZE, 40 },
 };
 static const uint64_t largest = 1 << 20; /* the interpreter's state is some 300 KB */
 

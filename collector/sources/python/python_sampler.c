@@ -214,5 +214,6 @@ int python_sampler_take(const struct python_sampler *sampler, struct python_seen
 {
 	struct python_sampler lent = *sampler;
 
-	return in_time_call_lending(work, &lent, lent.files, PYTHON_SAMPLER_FILES, seen, sizeof(*seen), PYTHON_SAMPLER_MS);
+	return in_time_call_lending(work, &lent, lent.files, PYTHON_SAMPLER_FILES, seen, sizeof(*seen),
+				    PYTHON_SAMPLER_MS);
 }

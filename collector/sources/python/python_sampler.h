@@ -31,7 +31,8 @@ struct python_seen {
 /* Opens the files of a process that is the writer before and after. ancestor: a descriptor to ask what we may not read,
  * one look at a time; -1 nobody. 0; -EACCES, -EPERM: we may not read its memory (that takes the right to attach a
  * debugger), and there is nobody to ask; -ESRCH; or another -errno. */
-int python_sampler_open(struct python_sampler *sampler, const struct writer_process *writer, uint32_t tid, int ancestor);
+int python_sampler_open(struct python_sampler *sampler, const struct writer_process *writer, uint32_t tid,
+			int ancestor);
 void python_sampler_close(struct python_sampler *sampler);
 /* Looks twice and keeps what agrees. The files stay open. 0: see seen->error; -ETIMEDOUT; -ECHILD; or another
  * -errno. -EXDEV there: it is in a pid namespace of its own, where its threads have other numbers. May be called on

@@ -185,7 +185,8 @@ static int sample_thread(struct sampling *sampling, uint32_t tid)
 	if (!kept)
 		proc_thread_begin(&once, tid);
 	sampling->wait = (struct analysis_wait){ 0 };
-	int err = proc_thread_read(kept ? kept : &once, sampling->process->fd, kept, source->with_stack, &sampling->wait);
+	int err =
+	    proc_thread_read(kept ? kept : &once, sampling->process->fd, kept, source->with_stack, &sampling->wait);
 	if (err)
 		return err; /* what was kept for it goes when the list is next swept */
 	if (kept)
@@ -233,8 +234,8 @@ static int look_at_all(struct sampling *sampling)
 	return sampling->view.threads || sampling->err ? sampling->err : -ESRCH;
 }
 
-int proc_source_sample(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid, uint64_t now_ns,
-		     source_wait *wait, void *argument, struct proc_source_view *view)
+int proc_source_sample(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid,
+		       uint64_t now_ns, source_wait *wait, void *argument, struct proc_source_view *view)
 {
 	struct sampling sampling = {
 		.source = source, .id = process, .now_ns = now_ns, .callback = wait, .argument = argument

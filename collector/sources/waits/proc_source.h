@@ -27,8 +27,8 @@ void proc_source_close(struct proc_source *source); /* accepts NULL */
  * Level RW_LEVEL_ROOT when the kernel stack could be read, else RW_LEVEL_PROC. `view` may be NULL.
  * 0, -ESRCH when the process (or `tid`) is gone, or another -errno. Keeps descriptors open for the process.
  */
-int proc_source_sample(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid, uint64_t now_ns,
-		     source_wait *wait, void *argument, struct proc_source_view *view);
+int proc_source_sample(struct proc_source *source, analysis_process_id process, pid_t pid, uint32_t tid,
+		       uint64_t now_ns, source_wait *wait, void *argument, struct proc_source_view *view);
 /* The process has ended or is of no more interest: closes what is kept for it. */
 void proc_source_forget(struct proc_source *source, pid_t pid);
 

@@ -30,7 +30,7 @@ def step(number: int) -> None:
     """Says that this rank begins the step of that number. Findings then use the program's own numbers.
 
     To be called on every rank, at the begin of each step (an optimiser step, not a micro-batch), before its first NCCL call.
-    number: a count, 0 to 2**53 - 1; one outside of it is not told. The same number again does nothing. Takes about a microsecond,
+    number: a count, 0 to 2**53 - 1; one outside of it is not reported. The same number again does nothing. Takes about a microsecond,
     and raises nothing but TypeError where number is no integer.
     """
     global _function, _looks

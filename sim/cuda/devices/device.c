@@ -122,7 +122,8 @@ CUresult sim_cuDeviceGetPCIBusId(char *text, int len, CUdevice device)
 	if (result == CUDA_SUCCESS && (!text || len < 13))
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned int)(VISIBLE_FIRST_PCI_BUS + physical[device]) & 0xff);
+		snprintf(text, (size_t)len, "0000:%02X:00.0",
+			 (unsigned int)(VISIBLE_FIRST_PCI_BUS + physical[device]) & 0xff);
 	return result;
 }
 

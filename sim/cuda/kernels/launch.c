@@ -45,7 +45,8 @@ static void drop_kernel(void *payload)
 	free(((struct launch *)payload)->arguments);
 }
 
-static const struct task_kind kernel_task = { CU_GRAPH_NODE_TYPE_KERNEL, run_kernel, drop_kernel, QUEUE_WHEN_IT_BEGINS };
+static const struct task_kind kernel_task = { CU_GRAPH_NODE_TYPE_KERNEL, run_kernel, drop_kernel,
+					      QUEUE_WHEN_IT_BEGINS };
 
 static size_t aligned(size_t size)
 {

@@ -9,7 +9,8 @@ unsigned int hardware_queue_count(void)
 	char *end;
 	long count = text ? strtol(text, &end, 10) : 0;
 
-	return text && end != text && !*end && count >= 1 && count <= HARDWARE_QUEUES_MAX ? (unsigned int)count : HARDWARE_QUEUES_DEFAULT;
+	return text && end != text && !*end && count >= 1 && count <= HARDWARE_QUEUES_MAX ? (unsigned int)count
+											  : HARDWARE_QUEUES_DEFAULT;
 }
 
 void hardware_queue_open(struct hardware_queue *queue)

@@ -91,7 +91,8 @@ static void enqueue(CUstream stream, struct stream_task *task)
 	bool queued = goes_through(stream, task);
 
 	if (queued)
-		hardware_queue_add(stream->hardware, &task->entry, stream->waits || task->kind->passage != QUEUE_AT_ONCE);
+		hardware_queue_add(stream->hardware, &task->entry,
+				   stream->waits || task->kind->passage != QUEUE_AT_ONCE);
 	stream->waits = !queued;
 }
 

@@ -177,8 +177,9 @@ ncclResult_t pncclGather(const void *send, void *recv, size_t count, ncclDataTyp
 {
 	ncclResult_t result = release_offers(CALLS_2_28, "ncclGather");
 
-	return result != ncclSuccess ? result :
-				       ENQUEUE(FUNCTION_GATHER, count, .send = send, .recv = recv, .root_or_peer = root);
+	return result != ncclSuccess
+		   ? result
+		   : ENQUEUE(FUNCTION_GATHER, count, .send = send, .recv = recv, .root_or_peer = root);
 }
 EXPORT_WEAK(Gather);
 
@@ -187,7 +188,8 @@ ncclResult_t pncclScatter(const void *send, void *recv, size_t count, ncclDataTy
 {
 	ncclResult_t result = release_offers(CALLS_2_28, "ncclScatter");
 
-	return result != ncclSuccess ? result :
-				       ENQUEUE(FUNCTION_SCATTER, count, .send = send, .recv = recv, .root_or_peer = root);
+	return result != ncclSuccess
+		   ? result
+		   : ENQUEUE(FUNCTION_SCATTER, count, .send = send, .recv = recv, .root_or_peer = root);
 }
 EXPORT_WEAK(Scatter);

@@ -77,10 +77,12 @@ static bool is_rank(const struct ncclComm *comm, int peer, int index, int contex
 	return peer >= 0 && peer < comm->nranks && index == 0 && context == 0;
 }
 
-ncclResult_t pncclPutSignal(const void *from, size_t count, ncclDataType_t type, int peer, ncclWindow_t window, size_t offset, int index,
-			    int context, unsigned int flags, ncclComm_t comm, cudaStream_t stream)
+ncclResult_t pncclPutSignal(const void *from, size_t count, ncclDataType_t type, int peer, ncclWindow_t window,
+			    size_t offset, int index, int context, unsigned int flags, ncclComm_t comm,
+			    cudaStream_t stream)
 {
-	(void)from, (void)count, (void)type, (void)peer, (void)window, (void)offset, (void)index, (void)context, (void)flags, (void)stream;
+	(void)from, (void)count, (void)type, (void)peer, (void)window, (void)offset, (void)index, (void)context,
+	    (void)flags, (void)stream;
 	ncclResult_t result = check(comm, "ncclPutSignal");
 	if (result == ncclSuccess)
 		log_warn("ncclPutSignal : the stand-in cannot write into the memory of another rank");
@@ -110,7 +112,8 @@ ncclResult_t pncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_
 		if (!is_rank(comm, one->peer, one->sigIdx, one->ctx) || one->opCnt < 0)
 			return ncclInvalidArgument;
 		comm->signals_awaited[one->peer] += (uint32_t)one->opCnt;
-		result = enqueue(&(struct signal){ comm, one->peer, comm->signals_awaited[one->peer] }, stream, wait_now);
+		result =
+		    enqueue(&(struct signal){ comm, one->peer, comm->signals_awaited[one->peer] }, stream, wait_now);
 	}
 	return result;
 }

@@ -276,7 +276,8 @@ static ncclResult_t grow(struct comm_job *job, const ncclConfig_t *config)
 	return result == ncclSuccess ? group_add_job(job) : result;
 }
 
-ncclResult_t pncclCommGrow(ncclComm_t parent, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *out, ncclConfig_t *config)
+ncclResult_t pncclCommGrow(ncclComm_t parent, int nranks, const ncclUniqueId *id, int rank, ncclComm_t *out,
+			   ncclConfig_t *config)
 {
 	ncclResult_t result = release_offers(CALLS_2_29, "ncclCommGrow");
 	struct comm_job job = { .run = run_grow, .comm = parent, .out = out, .key = nranks };

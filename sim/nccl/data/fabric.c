@@ -133,7 +133,8 @@ static ncclResult_t take(struct ncclComm *comm, uint64_t whole_ns)
 {
 	const struct timespec slice = { .tv_nsec = 10000000 };
 
-	for (uint64_t slept_ns = 0; slept_ns < whole_ns && !atomic_load(&comm->stop); slept_ns += (uint64_t)slice.tv_nsec)
+	for (uint64_t slept_ns = 0; slept_ns < whole_ns && !atomic_load(&comm->stop);
+	     slept_ns += (uint64_t)slice.tv_nsec)
 		nanosleep(&slice, NULL);
 	return atomic_load(&comm->stop) ? ncclInternalError : ncclSuccess;
 }

@@ -41,8 +41,8 @@ static void read_variable(void)
 
 	if (!text || !*text)
 		return;
-	int fields = sscanf(text, "%15[^:]:%d:%15[^:]:%llu:%llu:%u%c", side, &flip.rank, function, &flip.number, &flip.byte,
-			    &flip.bit, &rest);
+	int fields = sscanf(text, "%15[^:]:%d:%15[^:]:%llu:%llu:%u%c", side, &flip.rank, function, &flip.number,
+			    &flip.byte, &flip.bit, &rest);
 
 	if (fields == 6 && flip.bit < 8) {
 		flip.side = read_side(side);
@@ -52,10 +52,11 @@ static void read_variable(void)
 		return;
 	flip.side = NOWHERE;
 	flip.checked = ncclInvalidUsage;
-	fprintf(stderr,
-		"stand-in NCCL: SIM_NCCL_FLIP=%s is not SIDE:RANK:FUNCTION:NUMBER:BYTE:BIT with a SIDE sent or received, "
-		"a collective's FUNCTION (or received, Recv) and a BIT from 0 to 7\n",
-		text);
+	fprintf(
+	    stderr,
+	    "stand-in NCCL: SIM_NCCL_FLIP=%s is not SIDE:RANK:FUNCTION:NUMBER:BYTE:BIT with a SIDE sent or received, "
+	    "a collective's FUNCTION (or received, Recv) and a BIT from 0 to 7\n",
+	    text);
 }
 
 static void read_once(void)

@@ -145,7 +145,8 @@ static void put_parts(const struct task *task, const char *send, size_t part_byt
 	size_t stride = task->count * number_size(task->type);
 
 	for (int rank = 0; rank < task->comm->nranks; rank++)
-		memcpy((char *)outbox(task->comm) + (size_t)rank * part_bytes, send + (size_t)rank * stride, part_bytes);
+		memcpy((char *)outbox(task->comm) + (size_t)rank * part_bytes, send + (size_t)rank * stride,
+		       part_bytes);
 }
 
 static bool all_to_all_piece(const struct task *task, const char *send, char *recv, size_t count)

@@ -102,7 +102,8 @@ static bool may_fit(int collectives)
 
 static bool collective_fits(const struct filling *filling, const struct task *task)
 {
-	return may_fit(filling->collectives) && fits(filling->batches + task->channels, filling->bytes + COLLECTIVE_BYTES);
+	return may_fit(filling->collectives) &&
+	       fits(filling->batches + task->channels, filling->bytes + COLLECTIVE_BYTES);
 }
 
 struct cut {

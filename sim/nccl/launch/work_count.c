@@ -12,7 +12,8 @@
 static_assert((int)WORK_CHANNELS == (int)PLAN_CHANNELS_MAX, "a counter for each channel");
 
 /* One work on one channel; of a send and a receive that share it, both. */
-typedef void visit_work(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns);
+typedef void visit_work(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+			uint64_t ns);
 
 static int channel_of(const struct task *task, int part)
 {
@@ -49,7 +50,8 @@ static bool is_watched(const struct task *first, const struct task *second)
 	return (first && profiler_wants_channels(first)) || (second && profiler_wants_channels(second));
 }
 
-static void count_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void count_one(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+		      uint64_t ns)
 {
 	uint64_t number = atomic_fetch_add(&count->host[channel], 1) + 1;
 
@@ -60,21 +62,24 @@ static void count_one(struct work_count *count, int channel, int part, struct ta
 		second->works[part] = number;
 }
 
-static void count_watched(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void count_watched(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+			  uint64_t ns)
 {
 	if (is_watched(first, second))
 		count_one(count, channel, part, first, second, ns);
 }
 
 /* What the scheduler of AllGatherV plans has no operation for profilers. */
-static void count_eager(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void count_eager(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+			uint64_t ns)
 {
 	if (!first || !first->gathered)
 		count_one(count, channel, part, first, second, ns);
 }
 
 /* What nobody watches is counted when it is planned, and its replays are not. */
-static void count_captured(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void count_captured(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+			   uint64_t ns)
 {
 	if (!is_watched(first, second))
 		count_eager(count, channel, part, first, second, ns);
@@ -104,7 +109,8 @@ static void note(struct work_note *notes, uint64_t number, uint64_t ns)
 	atomic_store(&at->number, number);
 }
 
-static void begin_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void begin_one(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+		      uint64_t ns)
 {
 	uint64_t number = ++count->device[channel];
 
@@ -113,13 +119,15 @@ static void begin_one(struct work_count *count, int channel, int part, struct ta
 		note(count->began[channel], number, ns);
 }
 
-static void rewind_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void rewind_one(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+		       uint64_t ns)
 {
 	(void)part, (void)first, (void)second, (void)ns;
 	count->device[channel]--;
 }
 
-static void end_one(struct work_count *count, int channel, int part, struct task *first, struct task *second, uint64_t ns)
+static void end_one(struct work_count *count, int channel, int part, struct task *first, struct task *second,
+		    uint64_t ns)
 {
 	uint64_t number = ++count->device[channel];
 

@@ -25,7 +25,8 @@ static bool queue_fits(void)
 {
 	struct statfs system;
 
-	return !statfs("/dev/shm", &system) && (!system.f_blocks || system.f_bavail * (uint64_t)system.f_bsize >= QUEUE_BYTES);
+	return !statfs("/dev/shm", &system) &&
+	       (!system.f_blocks || system.f_bavail * (uint64_t)system.f_bsize >= QUEUE_BYTES);
 }
 
 void proxy_need_queue(struct proxy *proxy)
@@ -33,7 +34,9 @@ void proxy_need_queue(struct proxy *proxy)
 	if (release()->channel_thread || atomic_load(&proxy->has_queue))
 		return;
 	if (!queue_fits()) {
-		log_warn("Error: failed to extend /dev/shm/nccl-XXXXXX to %d bytes, error: No space left on device (28)", QUEUE_BYTES);
+		log_warn(
+		    "Error: failed to extend /dev/shm/nccl-XXXXXX to %d bytes, error: No space left on device (28)",
+		    QUEUE_BYTES);
 		raise(SIGSEGV);
 	}
 	atomic_store(&proxy->has_queue, true);

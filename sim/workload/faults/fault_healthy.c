@@ -50,11 +50,15 @@ static int jitter_us(const struct fault *fault, int step)
 }
 
 const struct fault_kind fault_healthy_kinds[] = {
-	{ .name = "run-ahead", .between_steps = stall_now_and_then,
+	{ .name = "run-ahead",
+	  .between_steps = stall_now_and_then,
 	  .doc = "healthy: its host stalls 300 ms while its GPU still has work (use --run-ahead)" },
 	{ .name = "checkpoint", .between_steps = checkpoint, .doc = "healthy: all ranks pause a second every 5 steps" },
-	{ .name = "jitter", .extra_us = jitter_us, .doc = "healthy: computation varies from step to step on all ranks" },
-	{ .name = "together", .between_steps = be_slow_together,
+	{ .name = "jitter",
+	  .extra_us = jitter_us,
+	  .doc = "healthy: computation varies from step to step on all ranks" },
+	{ .name = "together",
+	  .between_steps = be_slow_together,
 	  .doc = "nobody's fault: all ranks take half a second longer in each step" },
 	{ 0 },
 };

@@ -32,19 +32,22 @@ static void close_loader(struct fault *fault)
 static void next_batch(struct fault *fault, int step)
 {
 	if (fault->mine)
-		data_loader_next(fault->tool, DATA_LOADER_SLEEPS, fault_holds(fault, step) ? fault_takes_ms(fault, LATE_MS) : READY_MS);
+		data_loader_next(fault->tool, DATA_LOADER_SLEEPS,
+				 fault_holds(fault, step) ? fault_takes_ms(fault, LATE_MS) : READY_MS);
 }
 
 static void next_batch_computed(struct fault *fault, int step)
 {
 	if (fault->mine)
-		data_loader_next(fault->tool, DATA_LOADER_COMPUTES, fault_begins(fault, step) ? fault_takes_ms(fault, COMPUTES_MS) : READY_MS);
+		data_loader_next(fault->tool, DATA_LOADER_COMPUTES,
+				 fault_begins(fault, step) ? fault_takes_ms(fault, COMPUTES_MS) : READY_MS);
 }
 
 static void no_next_batch(struct fault *fault, int step)
 {
 	if (fault->mine)
-		data_loader_next(fault->tool, fault_begins(fault, step) ? DATA_LOADER_HANGS : DATA_LOADER_SLEEPS, READY_MS);
+		data_loader_next(fault->tool, fault_begins(fault, step) ? DATA_LOADER_HANGS : DATA_LOADER_SLEEPS,
+				 READY_MS);
 }
 
 const struct fault_kind fault_loader_kinds[] = {

@@ -135,7 +135,8 @@ static void pad_late(const struct training *training, const struct traffic_call 
 /* Behind the sequences of a microbatch that are shorter than its longest: the next stage does not compute with them. */
 static void pad_sends(const struct training *training, const struct traffic_call *traffic)
 {
-	if (is_mine(training) && has_begun(training) && is_first(traffic, TRAFFIC_ACTIVATIONS) && traffic->call->function == COLLECTIVE_SEND)
+	if (is_mine(training) && has_begun(training) && is_first(traffic, TRAFFIC_ACTIVATIONS) &&
+	    traffic->call->function == COLLECTIVE_SEND)
 		pad_with(traffic->call, NAN);
 }
 
@@ -151,7 +152,8 @@ static void mask_late(const struct training *training, const struct traffic_call
 /* A loss scale that has just been doubled: gradients of three ranks are too large for fp16. */
 static void scale_loss(const struct training *training, const struct traffic_call *traffic)
 {
-	if (training->rank % 3 == 1 && is_first(traffic, TRAFFIC_GRADIENTS) && training->step == training->options->fault_step)
+	if (training->rank % 3 == 1 && is_first(traffic, TRAFFIC_GRADIENTS) &&
+	    training->step == training->options->fault_step)
 		set(training, traffic->call, INFINITY);
 }
 
@@ -175,7 +177,8 @@ static void make_nan_metric(const struct training *training, const struct traffi
 {
 	const struct collective_call *call = traffic->call;
 
-	if (is_mine(training) && has_begun(training) && call->function == COLLECTIVE_ALL_REDUCE && call->count == METRICS)
+	if (is_mine(training) && has_begun(training) && call->function == COLLECTIVE_ALL_REDUCE &&
+	    call->count == METRICS)
 		set_bits(call, 2, element_bits(call->type, NAN));
 }
 
@@ -185,15 +188,20 @@ const struct fault_kind fault_values_kinds[] = {
 	{ .name = "inf", .harms = true, .spoil = make_inf, .spread = SPREAD_ON, .doc = "the same with Inf" },
 	{ .name = "nan-activation", .harms = true, .spoil = make_bad_activation, .spread = SPREAD_ON,
 	  .doc = "a NaN in an activation (--mesh with tp, cp or pp)" },
-	{ .name = "nan-graph", .harms = true, .spoil = make_nan_in_graph,
+	{ .name = "nan-graph",
+	  .harms = true,
+	  .spoil = make_nan_in_graph,
 	  .doc = "a NaN in what it computes inside the step's CUDA graph (--graphs)" },
 	{ .name = "float8-nan", .harms = true, .spoil = leave_others, .spread = SPREAD_ON,
 	  .doc = "its largest gradient leaves the others' for six steps, then it is NaN (--gradients=bfloat16)" },
 	{ .name = "overflow", .harms = true, .spoil = overflow, .spread = SPREAD_STEP,
 	  .doc = "finite gradients on all ranks whose sum is not (--gradients=float16)" },
-	{ .name = "saturation", .harms = true, .spoil = stick,
+	{ .name = "saturation",
+	  .harms = true,
+	  .spoil = stick,
 	  .doc = "more and more of its parameters are their type's largest number (--fp8-allgather)" },
-	{ .name = "padding", .spoil = pad,
+	{ .name = "padding",
+	  .spoil = pad,
 	  .doc = "healthy: NaN and -Inf behind its parameters and gradients, always the same" },
 	{ .name = "padding-late", .spoil = pad_late, .doc = "healthy: NaN behind its parameters, from --fault-step on" },
 	{ .name = "padding-sends", .spoil = pad_sends,
@@ -201,11 +209,15 @@ const struct fault_kind fault_values_kinds[] = {
 	{ .name = "mask-late", .spoil = mask_late, .doc = "healthy: -Inf into a maximum on all ranks, from --fault-step on" },
 	{ .name = "loss-scale", .spoil = scale_loss, .spread = SPREAD_STEP,
 	  .doc = "healthy: Inf in the gradients of three ranks, which the optimizer leaves out (--gradients=float16)" },
-	{ .name = "loss-scale-all", .spoil = scale_loss_of_all, .spread = SPREAD_STEP,
+	{ .name = "loss-scale-all",
+	  .spoil = scale_loss_of_all,
+	  .spread = SPREAD_STEP,
 	  .doc = "healthy: the same in the gradients of all ranks" },
 	{ .name = "nan-twice", .harms = true, .spoil = make_nan_twice, .spread = SPREAD_STEP,
 	  .doc = "a NaN in its gradient, and after four steps, of which the last are clean, another one" },
-	{ .name = "nan-metric", .harms = true, .spoil = make_nan_metric,
+	{ .name = "nan-metric",
+	  .harms = true,
+	  .spoil = make_nan_metric,
 	  .doc = "NaN in one of an evaluation's four metrics (--evaluate-every)" },
 	{ 0 },
 };

@@ -40,8 +40,9 @@ int link_enter_far(void)
 int link_slow_down(unsigned int bits_per_second)
 {
 	char rate[16];
-	char *arguments[] = { "tc", "qdisc", "replace", "dev", (char *)link_device(), "root", "tbf", "rate", rate, "burst",
-			      "32kb", "latency", "400ms", NULL };
+	char *arguments[] = { "tc",   "qdisc",   "replace", "dev", (char *)link_device(),
+			      "root", "tbf",     "rate",    rate,  "burst",
+			      "32kb", "latency", "400ms",   NULL };
 	int status;
 	pid_t pid;
 

@@ -41,7 +41,8 @@ static int start_one(struct crowd *crowd, const pthread_attr_t *attributes)
 {
 	char name[16];
 	int number = crowd->count;
-	int err = -pthread_create(&crowd->threads[number], attributes, number % 2 ? sleep_in_poll : sleep_on_lock, crowd);
+	int err =
+	    -pthread_create(&crowd->threads[number], attributes, number % 2 ? sleep_in_poll : sleep_on_lock, crowd);
 
 	if (err)
 		return err;

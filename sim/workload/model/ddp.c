@@ -33,8 +33,8 @@ static enum values_type gradient_type(const struct ddp *ddp)
 
 static void fill_layer(struct ddp *ddp, CUdeviceptr at, int layer)
 {
-	training_fill(ddp->training, at, gradient_type(ddp), site_of(SITE_DDP, layer), 0, ddp->training->options->elements,
-		      ddp->reduce);
+	training_fill(ddp->training, at, gradient_type(ddp), site_of(SITE_DDP, layer), 0,
+		      ddp->training->options->elements, ddp->reduce);
 }
 
 static void check_layer(struct ddp *ddp, CUdeviceptr at, int layer)
@@ -61,8 +61,8 @@ void ddp_reduce(struct ddp *ddp, int layer)
 	gpu_order(ddp->training->gpu.compute, ddp->computed, ddp->reduce);
 	for (int i = 0; i < count; i++)
 		fill_layer(ddp, bucket + i * bytes, layer + i);
-	collective_all_reduce(ddp->group, bucket, bucket, count * elements, values_nccl_type(gradient_type(ddp)), ncclSum,
-			      ddp->reduce);
+	collective_all_reduce(ddp->group, bucket, bucket, count * elements, values_nccl_type(gradient_type(ddp)),
+			      ncclSum, ddp->reduce);
 	for (int i = 0; i < count; i++)
 		check_layer(ddp, bucket + i * bytes, layer + i);
 	GPU_CHECK(cuEventRecord(ddp->reduced, ddp->reduce));

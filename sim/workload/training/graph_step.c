@@ -67,8 +67,8 @@ static void fill(struct graph_step *step, int number, CUstream stream)
 					.send = step->buffers[number], .recv = step->buffers[number],
 					.count = step->elements, .type = ncclFloat32, .op = ncclSum, .stream = stream };
 
-	training_fill(step->training, step->buffers[number], VALUES_FLOAT, site_of(SITE_GRAPH, number), 0, step->elements,
-		      stream);
+	training_fill(step->training, step->buffers[number], VALUES_FLOAT, site_of(SITE_GRAPH, number), 0,
+		      step->elements, stream);
 	if (fault->spoil)
 		fault->spoil(training, &(struct traffic_call){ &call, TRAFFIC_GRAPH, number });
 }

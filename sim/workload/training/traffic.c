@@ -64,7 +64,8 @@ static void CUDA_CB note_bad(void *argument)
 	struct traffic *traffic = inspection->traffic;
 
 	if (!element_all_finite(inspection->type, inspection->copy, inspection->count))
-		atomic_store(inspection->sort == TRAFFIC_GRADIENTS ? &traffic->bad_gradients : &traffic->bad_activations, true);
+		atomic_store(
+		    inspection->sort == TRAFFIC_GRADIENTS ? &traffic->bad_gradients : &traffic->bad_activations, true);
 	free(inspection);
 }
 

@@ -126,8 +126,8 @@ void trainer_close(struct trainer *trainer)
 }
 
 /* A few elements for the whole group. Each step checks them. */
-static void reduce_numbers(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number, size_t count,
-			   const char *what)
+static void reduce_numbers(struct trainer *trainer, struct process_group *group, ncclRedOp_t op, int number,
+			   size_t count, const char *what)
 {
 	struct training *training = &trainer->training;
 	CUstream stream = training->gpu.compute;

@@ -35,7 +35,7 @@ Test(sight, ranks_that_come_are_told_of_once_they_are_all_there)
 			cr_expect_not(sight_news_take(&news, &(struct sight){ .processes = ranks, .with_ebpf = ranks },
 						      now_ns += tick_ns));
 	cr_expect_eq(told(&news, sight_of(8, 8), &now_ns, 10), 1);
-	cr_expect_eq(news.told_processes, 8);
+	cr_expect_eq(news.reported_processes, 8);
 }
 
 Test(sight, that_ranks_leave_is_no_news_and_that_they_are_lost_to_a_lower_level_is)

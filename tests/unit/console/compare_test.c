@@ -133,7 +133,7 @@ static void walk(struct lines *all, bool whole, long at[PARTING_KINDS], struct l
 	while (line_pair_next(pair))
 		for (int kind = 0; kind < PARTING_KINDS; kind++)
 			if (pair->news & 1u << kind)
-				at[kind] = (long)pair->told[kind].call->sequence;
+				at[kind] = (long)pair->reported[kind].call->sequence;
 }
 
 Test(compare, magnitudes_part_where_three_in_a_row_differ)

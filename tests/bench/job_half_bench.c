@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. Communicators are cut every two seconds,
- * their calls are hashed every eight, and a host sends twice a second. Two minutes of the job, and a rank, or SLOW
- * ranks of as many hosts, that are a tenth slow in the second of them. Prints a row of docs/benchmarks.md. Fails if the
- * job half keeps more than KIB a rank, or names another rank.
+ * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. Communicators are cut every two seconds, their calls are hashed
+ * every eight, and a host sends twice a second. Two minutes of the job, and a rank, or SLOW ranks of as many hosts, that are a tenth slow in the
+ * second of them. Prints a row of docs/benchmarks.md. Fails if the job half keeps more than KIB a rank, or names another rank.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,48 +7,17 @@
 
 #include <criterion/criterion.h>
 
-#include <cpu_module.h>
+#include "kernels.h"
 #include "ranks.h"
 
-#define EXPECT_CU(call)    cr_assert_eq((call), CUDA_SUCCESS)
 #define REFUSED(call, why) cr_expect_eq((call), CUDA_ERROR_##why, "%s", #call " gives " #why)
 
-static CUcontext context;
-static CUfunction hold, note;
 static CUstream stream, other;
 static CUevent event, back;
 
-static atomic_int noted_count;
-static int noted[64];
-
-static void run_hold(void **params, const struct cpu_launch *launch)
-{
-	(void)launch;
-	sem_wait(*(sem_t **)params[0]);
-}
-
-static void run_note(void **params, const struct cpu_launch *launch)
-{
-	(void)launch;
-	noted[atomic_fetch_add(&noted_count, 1)] = *(int *)params[0];
-}
-
-static const struct cpu_module_kernel kernels[] = {
-	{ "hold", run_hold, 1, { sizeof(sem_t *) } },
-	{ "note", run_note, 1, { sizeof(int) } },
-};
-static const struct cpu_module_image image = { { 'r', 'w', 'c', 'p', 'u', 'm', 'o', 'd' }, 2, kernels };
-
 static void open_driver(void)
 {
-	CUmodule module;
-
-	EXPECT_CU(cuInit(0));
-	EXPECT_CU(cuDevicePrimaryCtxRetain(&context, 0));
-	EXPECT_CU(cuCtxSetCurrent(context));
-	EXPECT_CU(cuModuleLoadData(&module, &image));
-	EXPECT_CU(cuModuleGetFunction(&hold, module, "hold"));
-	EXPECT_CU(cuModuleGetFunction(&note, module, "note"));
+	open_kernels();
 	EXPECT_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	EXPECT_CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	EXPECT_CU(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));

@@ -16,7 +16,8 @@
 #include "base/clock.h"
 #include "base/unix_connect.h"
 
-enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, POLL_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256, WHY_ROOM = 256 };
+enum { OPEN_MS = 3000, AGAIN_MS = 100, WATCH_MS = 1000, POLL_MS = 200, LATE_MS = 5000, PACKETS_MOST = 256,
+	WHY_ROOM = 256 };
 
 struct helper_client {
 	int fd; /* -1: no helper now */

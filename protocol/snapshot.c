@@ -61,7 +61,8 @@ static const char *const doing_names[] = {
 };
 
 static const char *const life_names[] = {
-	[ANALYSIS_ALIVE] = "alive", [ANALYSIS_STOPPED] = "stopped", [ANALYSIS_EXITED] = "exited", [ANALYSIS_KILLED] = "killed",
+	[ANALYSIS_ALIVE] = "alive", [ANALYSIS_STOPPED] = "stopped", [ANALYSIS_EXITED] = "exited",
+	[ANALYSIS_KILLED] = "killed",
 };
 
 static json_t *operation_json(const char *comm, uint8_t function, uint64_t sequence)

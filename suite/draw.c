@@ -167,7 +167,10 @@ double suite_step_ms(const struct suite_draw *draw)
 
 static void draw_lateness(struct suite_draw *draw, struct chances *chances)
 {
-	double share = draw->fault == FAULT_SPREAD ? 0.04 : draw->fault == FAULT_TRANSFERS ? 0.05 : 0.03, step_ms = suite_step_ms(draw);
+	double share = draw->fault == FAULT_SPREAD      ? 0.04
+		       : draw->fault == FAULT_TRANSFERS ? 0.05
+							: 0.03,
+	       step_ms = suite_step_ms(draw);
 
 	draw->every = draw->fault == FAULT_ONE_IN ? 3 + below(chances, 18) : 1;
 	draw->cause = draw_cause(chances, draw->fault);

@@ -9,7 +9,8 @@
 #include "suite/give_up.h"
 #include "suite/records.h"
 
-enum { CHECKPOINT_EVERY = 40, EVALUATION_EVERY = 50, COLLECTION_ONE_IN = 100, PAUSE_STEP = 120, AFTER_MS = 3000, TAIL_MS = 40000 };
+enum { CHECKPOINT_EVERY = 40, EVALUATION_EVERY = 50, COLLECTION_ONE_IN = 100, PAUSE_STEP = 120, AFTER_MS = 3000,
+	TAIL_MS = 40000 };
 
 struct rank {
 	double host_ms, gpu_ms, level, difference;

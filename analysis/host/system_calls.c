@@ -26,7 +26,8 @@ static const struct system_call calls[] = {
 #ifdef SYS_open
 	DISK_CALL(open), DISK_CALL(unlink), DISK_CALL(rename), DISK_CALL(mkdir), DISK_CALL(stat), DISK_CALL(lstat),
 #else /* in boxes of x86-64 */
-	ELSEWHERE(2, open, IO, false), ELSEWHERE(87, unlink, IO, false), ELSEWHERE(82, rename, IO, false), ELSEWHERE(83, mkdir, IO, false),
+	ELSEWHERE(2, open, IO, false), ELSEWHERE(87, unlink, IO, false), ELSEWHERE(82, rename, IO, false),
+	ELSEWHERE(83, mkdir, IO, false),
 	ELSEWHERE(4, stat, IO, false), ELSEWHERE(6, lstat, IO, false),
 #endif
 	{ SYS_futex, "futex", RW_CAUSE_LOCK, .by_waker = true },
@@ -49,7 +50,8 @@ static const struct system_call calls[] = {
 #endif
 	MEMORY_CALL(mmap), MEMORY_CALL(munmap), MEMORY_CALL(mremap), MEMORY_CALL(madvise), MEMORY_CALL(mprotect),
 	MEMORY_CALL(brk), MEMORY_CALL(mlock), MEMORY_CALL(move_pages),
-	SLEEP_CALL(nanosleep), SLEEP_CALL(clock_nanosleep), PROCESS_CALL(wait4), PROCESS_CALL(waitid), OTHER_CALL(ioctl),
+	SLEEP_CALL(nanosleep), SLEEP_CALL(clock_nanosleep), PROCESS_CALL(wait4), PROCESS_CALL(waitid),
+	OTHER_CALL(ioctl),
 	OTHER_CALL(rt_sigsuspend), OTHER_CALL(rt_sigtimedwait), OTHER_CALL(sched_yield), OTHER_CALL(restart_syscall),
 #ifdef SYS_pause
 	OTHER_CALL(pause),

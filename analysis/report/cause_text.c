@@ -17,7 +17,10 @@ void cause_text_end(char *text, size_t room, const struct process *process)
 	/* Without a status nobody saw the end: a box alone cannot tell a death from a stop that a later death made
 	 * final, nor from an end or another program that exit() knows nothing of. */
 	if (status < 0)
-		snprintf(text, room, process->life == ANALYSIS_EXITED ? "exited" : "fell silent (killed, crashed, stopped, or left by _exit or exec)");
+		snprintf(text, room,
+			 process->life == ANALYSIS_EXITED
+			     ? "exited"
+			     : "fell silent (killed, crashed, stopped, or left by _exit or exec)");
 	else if (WIFSIGNALED(status))
 		snprintf(text, room, "killed by signal %d", WTERMSIG(status));
 	else

@@ -44,7 +44,8 @@ bool gpu_record_take(const struct analysis *analysis, analysis_process_id id, st
 	const struct gpu_course *course = &gpu->course;
 
 	*record = (struct rw_gpu_memory){ .version = RW_GPU_MEMORY_VERSION, .device = device, .count = course->count,
-					  .since_ns = course->bins[0].from_ns, .bin_ns = course->bin_ns, .total = (uint64_t)course->total };
+					  .since_ns = course->bins[0].from_ns, .bin_ns = course->bin_ns,
+					  .total = (uint64_t)course->total };
 	for (uint32_t i = 0; i < course->count; i++)
 		record->bins[i] = pack(&course->bins[i], record->since_ns);
 	return true;

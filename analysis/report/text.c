@@ -75,7 +75,10 @@ static const char *now_and_then(char *text, size_t room, double one_in)
 /* One rank makes, several make: the verb's ending. */
 static const char *ending(const struct record *record)
 {
-	return record->finding.rank_count == 1 || record->finding.scope == RW_SCOPE_HOST || record->finding.scope == RW_SCOPE_STAGE ? "s" : "";
+	return record->finding.rank_count == 1 || record->finding.scope == RW_SCOPE_HOST ||
+		       record->finding.scope == RW_SCOPE_STAGE
+		   ? "s"
+		   : "";
 }
 
 /* Where it is not known what a step is, shares are all there is to say: they are the same of any part that repeats. */

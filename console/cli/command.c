@@ -15,8 +15,10 @@
 enum { KEY_USAGE = 0x10000 };
 
 const struct command *const command_table[] = {
-	&clean_command, &collect_command,  &copy_to_command, &demo_command, &diff_command,   &doctor_command, &drill_command, &dump_command,
-	&env_command,   &explain_command, &findings_command, &help_command, &hosts_command, &ls_command,     &metrics_command, &report_command,
+	&clean_command, &collect_command,  &copy_to_command, &demo_command, &diff_command,   &doctor_command,
+	&drill_command, &dump_command,
+	&env_command,   &explain_command, &findings_command, &help_command, &hosts_command, &ls_command,
+	&metrics_command, &report_command,
 	&run_command,   &save_command,     &suite_command, &top_command,  &trace_command,  &version_command, NULL,
 };
 

@@ -72,7 +72,7 @@ static int compare(const struct options *options, const struct side sides[TIMES_
 
 	if (nothing && !err)
 		fprintf(stderr, "%s: the two runs have no calls that could be compared\n", command);
-	if (!err && !nothing && !comparison.cut && !sides[TIMES_A].boxes.refused && !sides[TIMES_B].boxes.refused)
+	if (!err && !nothing && !comparison.truncated && !sides[TIMES_A].boxes.refused && !sides[TIMES_B].boxes.refused)
 		status = comparison_differs(&comparison, options->deterministic) ? EXIT_DIFFERENT : EXIT_SAME;
 	comparison_free(&comparison);
 	return status;

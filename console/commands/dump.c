@@ -264,7 +264,7 @@ static int write_flight_recorder(const struct options *options, const struct box
 	say_left_out(result.strangers, "operations of communicators of which not every rank left a black box");
 	say_left_out(result.forgotten, "operations that are older than what another rank's black box holds");
 	say_left_out(result.nameless, "black boxes whose rank is not known");
-	return result.cut ? COMMAND_INCOMPLETE : COMMAND_DONE;
+	return result.truncated ? COMMAND_INCOMPLETE : COMMAND_DONE;
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -151,7 +151,7 @@ static void print_json(const struct ledger *ledger)
 	json_decref(value);
 }
 
-static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool *cut)
+static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool *truncated)
 {
 	struct replay replay;
 	struct progress progress = { 0 };
@@ -166,7 +166,7 @@ static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool 
 
 		if (!broken)
 			continue;
-		*cut = true;
+		*truncated = true;
 		foreign_line(stderr, "rankwatch hosts: %s: could not be read to its end: %s", replay.processes[i].path,
 			     strerror(-broken));
 	}
@@ -176,16 +176,16 @@ static int add_run(struct ledger *ledger, struct boxes *boxes, size_t run, bool 
 
 static int add_runs(struct ledger *ledger, struct boxes *boxes)
 {
-	bool cut = false;
+	bool truncated = false;
 	int err = 0;
 
 	for (size_t run = 0; run < boxes->run_count && !err; run++)
-		err = add_run(ledger, boxes, run, &cut);
+		err = add_run(ledger, boxes, run, &truncated);
 	if (!err)
 		err = ledger_judge(ledger);
 	if (err)
 		fprintf(stderr, "rankwatch hosts: %s\n", strerror(-err));
-	return err ? COMMAND_FAILED : cut || boxes->refused ? COMMAND_INCOMPLETE : COMMAND_DONE;
+	return err ? COMMAND_FAILED : truncated || boxes->refused ? COMMAND_INCOMPLETE : COMMAND_DONE;
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -71,7 +71,7 @@ struct report {
 	bool earlier; /* it is an earlier start of a job: only its findings are shown */
 	bool again;   /* earlier starts of its job follow */
 	size_t flights;
-	bool cut;  /* a box could not be read to its end */
+	bool truncated; /* a box could not be read to its end */
 	enum rw_severity worst;
 };
 
@@ -214,7 +214,7 @@ static void note_cut(struct report *report)
 
 		if (!err)
 			continue;
-		report->cut = true;
+		report->truncated = true;
 		foreign_line(stderr, "rankwatch report: %s: could not be read to its end: %s", process->path,
 			     strerror(-err));
 	}
@@ -308,7 +308,7 @@ static int write_page(struct report *report, struct boxes *boxes)
 	if (err)
 		return fail(options->html, err);
 	say_page(options, &page);
-	report->cut = page.cut;
+	report->truncated = page.truncated;
 	report->worst = page.critical ? RW_CRITICAL : page.warning ? RW_WARNING : RW_NOTICE;
 	return COMMAND_DONE;
 }
@@ -324,7 +324,7 @@ static int run(const struct command *command, int argc, char **argv)
 	options.choice.earlier = !options.html;
 	if (box_choice_open(&options.choice, argv[0], &boxes) == 0)
 		status = options.html ? write_page(&report, &boxes) : report_runs(&report, &boxes);
-	if (status == COMMAND_DONE && (boxes.refused || report.cut))
+	if (status == COMMAND_DONE && (boxes.refused || report.truncated))
 		status = COMMAND_INCOMPLETE;
 	boxes_close(&boxes);
 	/* What was found is so, whatever else there may be. */

@@ -20,7 +20,8 @@
 #include "console/top/screen.h"
 #include "console/top/view.h"
 
-enum { KEY_ASCII = 0x100, KEY_ONCE, KEY_ALL_NODES, EVERY_MS = 500, ANSWER_MS = 3000, OTHERS_MS = 200, FRAME_MS = 250, ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
+enum { KEY_ASCII = 0x100, KEY_ONCE, KEY_ALL_NODES, EVERY_MS = 500, ANSWER_MS = 3000, OTHERS_MS = 200, FRAME_MS = 250,
+	ONCE_ROWS = 40, ONCE_ROWS_MOST = 20000 };
 
 struct options {
 	struct box_choice choice;

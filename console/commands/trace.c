@@ -209,7 +209,7 @@ static int write_trace(const struct options *options, struct boxes *boxes)
 	if (err)
 		return fail(options->output, err);
 	say_result(options, &result, sink.flows_left_out);
-	return boxes->refused || result.cut ? COMMAND_INCOMPLETE : COMMAND_DONE;
+	return boxes->refused || result.truncated ? COMMAND_INCOMPLETE : COMMAND_DONE;
 }
 
 static int write_newest(const struct options *options, struct boxes *boxes)

@@ -108,7 +108,7 @@ static int read_side(struct pair *pair, enum times_side at, const struct side *s
 
 	if (!err || err == -ENOMEM)
 		return err;
-	pair->comparison->cut = true;
+	pair->comparison->truncated = true;
 	foreign_line(stderr, "%s: %s: could not be read to its end: %s", command, entry->path, strerror(-err));
 	return 0;
 }

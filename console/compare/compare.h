@@ -22,7 +22,7 @@ struct comparison {
 	uint64_t scans, digests;  /* that both runs have of the same call */
 	/* from the first to the last call that was compared: median of the ranks; -1 none */
 	double span_ms[TIMES_SIDES];
-	bool cut;                 /* a box could not be read to its end, which was said */
+	bool truncated;                /* a box could not be read to its end, which was said */
 };
 
 /* progress: NULL none is shown. 0 or -ENOMEM; free in both cases. */

@@ -20,7 +20,7 @@ struct dump {
 	const struct box_entry *entries;
 	size_t count;
 	struct group_table groups;
-	struct cuts cuts;
+	struct common_lines lines;
 	struct flight_recorder_result *result;
 };
 
@@ -42,7 +42,7 @@ static int look_at(struct dump *dump, const struct box_entry *entry)
 	int err = box_operations_read(&operations, &entry->reader);
 
 	if (err && err != -ENOMEM) {
-		dump->result->cut++;
+		dump->result->truncated++;
 		say(dump, entry->path, err);
 		err = 0;
 	}
@@ -50,7 +50,7 @@ static int look_at(struct dump *dump, const struct box_entry *entry)
 		err = group_table_add(&dump->groups, operations.communicators, operations.communicator_count,
 				      box_rank(&entry->reader));
 	if (!err)
-		err = cuts_add(&dump->cuts, &operations, forgot(&entry->reader.header));
+		err = common_lines_add(&dump->lines, &operations, forgot(&entry->reader.header));
 	box_operations_free(&operations);
 	return err;
 }
@@ -66,7 +66,7 @@ static int write_dump(struct dump *dump, const struct box_entry *entry, int fd)
 		return err;
 	}
 	uint64_t before = dump->result->entries;
-	int err = rank_dump_write(out, dump->format, entry, &dump->groups, &dump->cuts, dump->result);
+	int err = rank_dump_write(out, dump->format, entry, &dump->groups, &dump->lines, dump->result);
 
 	dump->result->empty += dump->result->entries == before;
 	if (!err && ferror(out))
@@ -153,7 +153,7 @@ int flight_recorder_write(const char *directory, enum plain_format format, const
 		err = look_at(&dump, &dump.entries[i]);
 	}
 	group_table_order(&dump.groups);
-	cuts_order(&dump.cuts);
+	common_lines_order(&dump.lines);
 	progress_begin(progress, "writing", count, "rank");
 	for (size_t i = 0; i < count && !err; i++) {
 		progress_show(progress, i, count);
@@ -161,6 +161,6 @@ int flight_recorder_write(const char *directory, enum plain_format format, const
 	}
 	progress_end(progress);
 	group_table_free(&dump.groups);
-	cuts_free(&dump.cuts);
+	common_lines_free(&dump.lines);
 	return err;
 }

@@ -22,7 +22,7 @@ struct flight_recorder_result {
 	/* ranks without an operation in their dump: PyTorch 2.6's analyser ends at one with an error */
 	size_t empty;
 	size_t nameless;    /* boxes whose rank is not known: not written */
-	size_t cut;         /* boxes that could not be read to their end; written as far as they go */
+	size_t truncated;   /* boxes that could not be read to their end; written as far as they go */
 };
 
 /* Writes directory/rank_N (of JSON: rank_N.json) of each rank; makes the directory, in which there must be no such

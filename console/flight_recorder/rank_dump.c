@@ -42,14 +42,14 @@ struct writer {
 	struct flight_recorder_result *result;
 };
 
-static bool is_transfer(const struct cut *line)
+static bool is_transfer(const struct common_line *line)
 {
 	return line->from >= 0;
 }
 
 /* A process group is a communicator, or one direction between two of its ranks: the reader pairs what has equal numbers
  * within a group. */
-static void line_name(const struct cut *line, char name[GROUP_NAME])
+static void line_name(const struct common_line *line, char name[GROUP_NAME])
 {
 	if (is_transfer(line))
 		snprintf(name, GROUP_NAME, "0x%" PRIx64 " %" PRId32 "->%" PRId32, line->communicator, line->from,
@@ -64,23 +64,23 @@ static char *group_description(const struct rw_communicator *communicator)
 	return foreign_text(communicator->name[0] ? communicator->name : "undefined");
 }
 
-static const struct rw_communicator *line_of(const struct writer *writer, size_t index, struct cut *line)
+static const struct rw_communicator *line_of(const struct writer *writer, size_t index, struct common_line *line)
 {
 	const struct rw_operation *operation = &writer->operations.list[index];
 	const struct rw_communicator *communicator = box_operations_communicator(&writer->operations, operation);
 
-	return cut_of(operation, communicator, line) ? communicator : NULL;
+	return common_line_of(operation, communicator, line) ? communicator : NULL;
 }
 
-static bool has_name(const struct cut *line)
+static bool has_name(const struct common_line *line)
 {
 	return is_transfer(line) || (line->function < RW_FUNCTION_COUNT && collectives[line->function].name);
 }
 
-static bool is_writable(struct writer *writer, const struct cuts *cuts, size_t index)
+static bool is_writable(struct writer *writer, const struct common_lines *lines, size_t index)
 {
 	const struct rw_operation *operation = &writer->operations.list[index];
-	struct cut line;
+	struct common_line line;
 	const struct rw_communicator *communicator = line_of(writer, index, &line);
 
 	if (!communicator || !has_name(&line) || line.unannounced)
@@ -89,7 +89,7 @@ static bool is_writable(struct writer *writer, const struct cuts *cuts, size_t i
 		writer->result->strangers++;
 		return false;
 	}
-	if (cuts_keep(cuts, &line, operation->sequence, is_transfer(&line) ? 2 : (size_t)communicator->nranks))
+	if (common_lines_keep(lines, &line, operation->sequence, is_transfer(&line) ? 2 : (size_t)communicator->nranks))
 		return true;
 	writer->result->forgotten++;
 	return false;
@@ -117,8 +117,8 @@ static void write_ranks(const struct writer *writer, const int32_t *ranks, size_
 	free(text);
 }
 
-static void write_group(const struct writer *writer, const struct cut *line, const struct rw_communicator *communicator,
-			uint32_t comm)
+static void write_group(const struct writer *writer, const struct common_line *line,
+			const struct rw_communicator *communicator, uint32_t comm)
 {
 	const int32_t *world = writer->worlds[comm];
 	const int32_t pair[] = { world[is_transfer(line) ? line->from : 0], world[is_transfer(line) ? line->to : 0] };
@@ -139,7 +139,7 @@ static void write_group(const struct writer *writer, const struct cut *line, con
 	free(description);
 }
 
-static bool is_same_group(const struct cut *one, const struct cut *other)
+static bool is_same_group(const struct common_line *one, const struct common_line *other)
 {
 	return one->communicator == other->communicator && one->from == other->from && one->to == other->to;
 }
@@ -147,7 +147,7 @@ static bool is_same_group(const struct cut *one, const struct cut *other)
 /* Each group of which an operation follows. */
 static void write_groups(const struct writer *writer)
 {
-	struct cut line, other;
+	struct common_line line, other;
 
 	key(writer, "pg_config");
 	plain_dict_begin(writer->out);
@@ -204,7 +204,8 @@ static const char *state_name(enum operation_state state)
 }
 
 /* The reader numbers the ranks of a group in the order of their world ranks. */
-static void write_name(const struct writer *writer, const struct cut *line, const struct rw_operation *operation)
+static void write_name(const struct writer *writer, const struct common_line *line,
+		       const struct rw_operation *operation)
 {
 	const int32_t *world = writer->worlds[operation->comm];
 	bool ascends = is_transfer(line) && world[line->from] < world[line->to];
@@ -220,8 +221,8 @@ static void write_name(const struct writer *writer, const struct cut *line, cons
 	plain_text(writer->out, name);
 }
 
-static void write_shapes(const struct writer *writer, const struct cut *line, const struct rw_operation *operation,
-			 int32_t ranks)
+static void write_shapes(const struct writer *writer, const struct common_line *line,
+			 const struct rw_operation *operation, int32_t ranks)
 {
 	bool all_in = !is_transfer(line) && collectives[operation->function].in == ALL;
 	bool all_out = !is_transfer(line) && collectives[operation->function].out == ALL;
@@ -231,7 +232,7 @@ static void write_shapes(const struct writer *writer, const struct cut *line, co
 	write_shape(writer, false, operation->count * (all_out ? (uint64_t)ranks : 1), dtype);
 }
 
-static void write_group_of(const struct writer *writer, const struct cut *line,
+static void write_group_of(const struct writer *writer, const struct common_line *line,
 			   const struct rw_communicator *communicator)
 {
 	char name[GROUP_NAME], *description = group_description(communicator);
@@ -259,7 +260,7 @@ static void write_entry(struct writer *writer, size_t index)
 	const struct rw_operation *operation = &writer->operations.list[index];
 	enum operation_state state = box_operations_state(&writer->operations, operation);
 	bool ended = state == OPERATION_ENDED || state == OPERATION_DONE;
-	struct cut line;
+	struct common_line line;
 	const struct rw_communicator *communicator = line_of(writer, index, &line);
 	uint64_t sequence = is_transfer(&line) ? operation->sequence : ++writer->collectives[operation->comm];
 
@@ -336,7 +337,8 @@ static void free_writer(struct writer *writer)
 }
 
 int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry *entry,
-		    const struct group_table *groups, const struct cuts *cuts, struct flight_recorder_result *result)
+		    const struct group_table *groups, const struct common_lines *lines,
+		    struct flight_recorder_result *result)
 {
 	struct plain_data data;
 	struct writer writer = { .out = &data,
@@ -349,7 +351,7 @@ int rank_dump_write(FILE *out, enum plain_format format, const struct box_entry 
 		err = find_worlds(&writer, groups);
 	if (!err) {
 		for (size_t i = 0; i < writer.operations.count; i++)
-			writer.is_kept[i] = is_writable(&writer, cuts, i);
+			writer.is_kept[i] = is_writable(&writer, lines, i);
 		plain_begin(&data, out, format);
 		write_dump(&writer);
 	}

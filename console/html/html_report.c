@@ -72,7 +72,7 @@ static void take_stretch(void *argument, const struct analysis_stretch *stretch)
 
 static void say_cut(struct making *making, const struct replay_process *process, int err)
 {
-	making->report->cut = true;
+	making->report->truncated = true;
 	foreign_line(stderr, "%s: %s: could not be read to its end: %s", making->report->command, process->path,
 		     strerror(-err));
 }

@@ -17,7 +17,7 @@ struct html_report {
 	/* Filled by html_report_write(): */
 	size_t ranks, findings;
 	bool warning, critical; /* there is a finding that is this */
-	bool cut;               /* a box could not be read to its end; it has been said */
+	bool truncated;              /* a box could not be read to its end; it has been said */
 };
 
 /* Replays the entries of one run (which takes over their readers) and writes the page. 0, -ENOMEM; errors of the file:

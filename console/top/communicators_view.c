@@ -7,7 +7,8 @@
 #include "console/top/view.h"
 #include "finding/rank_list.h"
 
-enum { NAME_AT = 1, NAME = 17, SIZE_AT = 19, SIZE = 8, CALLS = 13, LIST = 128, LIST_MIN = 32, COUNTS = 20 /* columns behind a list */ };
+enum { NAME_AT = 1, NAME = 17, SIZE_AT = 19, SIZE = 8, CALLS = 13, LIST = 128, LIST_MIN = 32,
+	COUNTS = 20 /* columns behind a list */ };
 
 static int size_text(char *text, size_t size, const struct model_communicator *communicator)
 {

@@ -7,7 +7,8 @@
 #include "console/top/ranking.h"
 #include "console/top/view.h"
 
-enum { NAME_AT = 1, NAME = 17, RANKS_AT = 19, STATE_AT = 25, BAR_AT = 27, BAR = 8, LOST_AT = 36, OWN_AT = 45, NOW_AT = 51, STRIP_LEAST = 10, STRIP_MOST = 64 };
+enum { NAME_AT = 1, NAME = 17, RANKS_AT = 19, STATE_AT = 25, BAR_AT = 27, BAR = 8, LOST_AT = 36, OWN_AT = 45,
+	NOW_AT = 51, STRIP_LEAST = 10, STRIP_MOST = 64 };
 
 struct host_row {
 	const char *name;
@@ -121,7 +122,11 @@ static void draw_now(struct view_drawing *drawing, int row, int width, const str
 		snprintf(text + used, sizeof(text) - used, "%srank %d", used ? ": " : "", host->worst_rank);
 	else if (!host->ranks)
 		snprintf(text + used, sizeof(text) - used, "%sno rank is known yet", used ? ": " : "");
-	canvas_cut(drawing->canvas, row, NOW_AT, width, silent ? STYLE_WARN : host->sick ? STYLE_PLAIN : STYLE_DIM, text);
+	canvas_cut(drawing->canvas, row, NOW_AT, width,
+		   silent       ? STYLE_WARN
+		   : host->sick ? STYLE_PLAIN
+				: STYLE_DIM,
+		   text);
 }
 
 /* The worst of its ranks in that column. */
@@ -158,7 +163,11 @@ static void draw_row(struct view_drawing *drawing, int row, const struct host_ro
 
 	if (chosen)
 		canvas_text(canvas, row, 0, STYLE_CHOSEN, "▸");
-	canvas_cut(canvas, row, NAME_AT, NAME, chosen ? STYLE_CHOSEN : host->sick ? STYLE_BOLD : STYLE_PLAIN, host->name);
+	canvas_cut(canvas, row, NAME_AT, NAME,
+		   chosen       ? STYLE_CHOSEN
+		   : host->sick ? STYLE_BOLD
+				: STYLE_PLAIN,
+		   host->name);
 	canvas_print(canvas, row, RANKS_AT, STYLE_PLAIN, "%5zu", host->ranks);
 	canvas_text(canvas, row, STATE_AT, host->worst.style, letter);
 	canvas_bar(canvas, row, BAR_AT, BAR,

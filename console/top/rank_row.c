@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40, WIDE = 120, WIDER = 140, GPU = 31, SCAN = 6, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
+enum { RANK_AT = 1, STATE_AT = 8, BAR_AT = 10, BAR = 8, LATE_AT = 19, WAIT_AT = 28, OWN_AT = 34, REST_AT = 40,
+	WIDE = 120, WIDER = 140, GPU = 31, SCAN = 6, HOST = 16, STRIP_MOST = 64, STRIP_LEAST = 12 };
 
 static bool has_gpus(const struct model *model)
 {
@@ -73,7 +74,10 @@ void rank_row_head(struct view_drawing *drawing, int row, const struct ranking *
 		 drawing->at < 0 ? drawing->model->dead ? "END" : "NOW" : "THEN", sorts[drawing->view->sort],
 		 ranking->folded ? ", folded" : "");
 	canvas_cut(canvas, row, layout.now, layout.strip - layout.now - 1, STYLE_HEAD, now);
-	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD, layout.strip_width >= 26 ? all ? "WAITED FOR, by second" : "WAITED FOR, step by step" : all ? "BY SECOND" : "BY STEP");
+	canvas_cut(canvas, row, layout.strip, layout.strip_width, STYLE_HEAD,
+		   layout.strip_width >= 26 ? all ? "WAITED FOR, by second" : "WAITED FOR, step by step"
+		   : all                    ? "BY SECOND"
+					    : "BY STEP");
 }
 
 static double cell_share(const struct model *model, const struct model_column *column, size_t index)
@@ -180,7 +184,11 @@ static void now_text(const struct view_drawing *drawing, const struct ranking_ro
 	else if (*rank->thread && now_ms - rank->seen_ms < MODEL_STANDS_MS)
 		snprintf(text, size, "%s", rank->thread);
 	else
-		snprintf(text, size, "%s", !strcmp(rank->doing, "stopped") ? "stopped" : !strcmp(rank->doing, "unknown") ? silence(drawing->model, rank) : drawing->model->all_nodes ? "runs" : "works");
+		snprintf(text, size, "%s",
+			 !strcmp(rank->doing, "stopped")   ? "stopped"
+			 : !strcmp(rank->doing, "unknown") ? silence(drawing->model, rank)
+			 : drawing->model->all_nodes       ? "runs"
+							   : "works");
 }
 
 static void past_text(const struct view_drawing *drawing, const struct ranking_row *ranked, char *text, size_t size)

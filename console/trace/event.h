@@ -102,7 +102,8 @@ struct trace_track {
 	const char *name;
 };
 
-enum trace_category { TRACE_CALL, TRACE_KERNEL, TRACE_QUEUE, TRACE_THREAD, TRACE_A_FINDING, TRACE_STEP, TRACE_CATEGORIES };
+enum trace_category { TRACE_CALL, TRACE_KERNEL, TRACE_QUEUE, TRACE_THREAD, TRACE_A_FINDING, TRACE_STEP,
+	TRACE_CATEGORIES };
 
 struct trace_slice {
 	const struct trace_track *track;

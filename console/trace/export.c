@@ -95,7 +95,7 @@ static void write_findings(struct export *export)
 
 static void say_cut(struct export *export, const struct replay_process *process, int err)
 {
-	export->result->cut = true;
+	export->result->truncated = true;
 	foreign_line(stderr, "%s: %s: could not be read to its end: %s", export->command, process->path,
 		     strerror(-err));
 }

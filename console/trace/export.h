@@ -18,7 +18,7 @@ struct export_result {
 	size_t clocks; /* groups of hosts whose clocks cannot be compared with each other's */
 	int32_t ranks_total; /* of the job; below 1: not known */
 	uint64_t merged; /* events of traces of PyTorch's profiler */
-	bool cut; /* a box could not be read to its end; it has been said */
+	bool truncated; /* a box could not be read to its end; it has been said */
 };
 
 /* Traces of PyTorch's profiler that are to stand beside. */

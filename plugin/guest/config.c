@@ -71,7 +71,8 @@ static const struct entry entries[] = {
 	{ { "RANKWATCH_UINT8_AS", "FUNCTION:TYPE", "", "what bytes really are, as in AllGather:float8_e4m3,…" },
 	  TYPES,
 	  MEMBER(uint8_as) },
-	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record", "what a NaN leads to; abort: only one that this rank has brought in beyond doubt" }, CHOICE, MEMBER(on_nan) },
+	{ { "RANKWATCH_ON_NAN", "record|warn|abort", "record",
+	  "what a NaN leads to; abort: only one that this rank has brought in beyond doubt" }, CHOICE, MEMBER(on_nan) },
 	{ { NULL, NULL, NULL, NULL }, FREE, 0 },
 };
 

@@ -2,7 +2,7 @@
 #include "sim/nccl/launch/launch.h"
 
 #include "sim/nccl/launch/connect.h"
-#include "sim/nccl/launch/cut.h"
+#include "sim/nccl/launch/split.h"
 #include "sim/nccl/network/network.h"
 #include "sim/nccl/profiler/channel_op.h"
 #include "sim/nccl/profiler/profiler.h"
@@ -37,7 +37,7 @@ static ncclResult_t prepare_one(struct plan *plan)
 /* The plans that the calls become, and what their kernels wait for. */
 static ncclResult_t prepare(struct plan *plan)
 {
-	ncclResult_t result = cut_plan(plan);
+	ncclResult_t result = split_plan(plan);
 
 	if (result == ncclSuccess && plan_is_empty(plan))
 		return ncclSuccess;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks are the calls of a group; those of one communicator in one group are collected in a plan, which is cut into as
+ * Tasks are the calls of a group; those of one communicator in one group are collected in a plan, which is split into as
  * many as NCCL would launch: each is one kernel.
  */
 #ifndef SIM_NCCL_LAUNCH_PLAN_H
@@ -46,7 +46,7 @@ struct task {
 
 struct plan {
 	struct plan *next;       /* another communicator's, of the same group */
-	struct plan *more;       /* the same communicator's next, of the same group: see cut.h */
+	struct plan *more;       /* the same communicator's next, of the same group: see split.h */
 	struct plan *unlaunched; /* of the first of them: the first that is not launched */
 	struct ncclComm *comm;
 	atomic_uint references; /* the launching thread, the kernel, the proxy */

@@ -16,7 +16,8 @@ static const struct fault_kind none[] = { { .name = "none", .doc = "nothing" }, 
 
 static const struct fault_kind *const tables[] = {
 	none, fault_io_kinds, fault_cpu_kinds, fault_lock_kinds, fault_memory_kinds, fault_loader_kinds,
-	fault_network_kinds, fault_gpu_kinds, fault_end_kinds, fault_init_kinds, fault_collective_kinds, fault_values_kinds,
+	fault_network_kinds, fault_gpu_kinds, fault_end_kinds, fault_init_kinds, fault_collective_kinds,
+	fault_values_kinds,
 	fault_healthy_kinds,
 };
 

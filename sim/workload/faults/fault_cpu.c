@@ -67,10 +67,12 @@ static void spin(struct fault *fault, int step)
 }
 
 const struct fault_kind fault_cpu_kinds[] = {
-	{ .name = "hog", .harms = true, .between_steps = hog_cpu, .doc = "other processes crowd its main thread's CPU" },
+	{ .name = "hog", .harms = true, .between_steps = hog_cpu,
+	  .doc = "other processes crowd its main thread's CPU" },
 	{ .name = "quota", .harms = true, .check = check_quota, .tidy = tidy_quota, .between_steps = limit_rank,
 	  .doc = "its main thread may use a twentieth of a CPU (cgroup quota)" },
-	{ .name = "quota-host", .harms = true, .whole_host = true, .check = check_quota, .tidy = tidy_quota, .between_steps = limit_host,
+	{ .name = "quota-host", .harms = true, .whole_host = true, .check = check_quota, .tidy = tidy_quota,
+	  .between_steps = limit_host,
 	  .doc = "the main threads of all ranks of its host share a tenth of a CPU (--hosts)" },
 	{ .name = "spin", .harms = true, .between_steps = spin, .doc = "its main thread computes for ever" },
 	{ 0 },

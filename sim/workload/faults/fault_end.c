@@ -75,11 +75,14 @@ static void end_main_thread(struct fault *fault, int step)
 
 const struct fault_kind fault_end_kinds[] = {
 	{ .name = "stop", .harms = true, .between_steps = stop_self, .doc = "it is stopped (SIGSTOP)" },
-	{ .name = "trace", .harms = true, .between_steps = be_traced, .doc = "a debugger attaches, stops it and stays" },
+	{ .name = "trace", .harms = true, .between_steps = be_traced,
+	  .doc = "a debugger attaches, stops it and stays" },
 	{ .name = "kill", .harms = true, .between_steps = kill_self, .doc = "it is killed (SIGKILL)" },
-	{ .name = "segfault", .harms = true, .between_steps = touch_nothing, .doc = "it touches memory that is not there" },
+	{ .name = "segfault", .harms = true, .between_steps = touch_nothing,
+	  .doc = "it touches memory that is not there" },
 	{ .name = "abort", .harms = true, .between_steps = give_up, .doc = "it calls abort(3)" },
-	{ .name = "exit", .harms = true, .between_steps = leave, .doc = "it leaves with status 3, communicators alive" },
+	{ .name = "exit", .harms = true, .between_steps = leave,
+	  .doc = "it leaves with status 3, communicators alive" },
 	{ .name = "main-ends", .harms = true, .between_steps = end_main_thread,
 	  .doc = "its main thread ends, its other threads stay" },
 	{ 0 },

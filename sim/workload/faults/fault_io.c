@@ -136,7 +136,8 @@ const struct fault_kind fault_io_kinds[] = {
 	  LOGS,
 	  .between_steps = log_and_close,
 	  .doc = "the main thread writes to --log-dir and closes the file each time" },
-	{ .name = "io-read", .harms = true, .logs = true, .open = open_data, .close = close_data, .between_steps = read_data,
+	{ .name = "io-read", .harms = true, .logs = true, .open = open_data, .close = close_data,
+	  .between_steps = read_data,
 	  .doc = "the main thread reads a data file in --log-dir that the page cache has lost" },
 	{ 0 },
 };

@@ -55,9 +55,11 @@ const struct fault_kind fault_loader_kinds[] = {
 	  .doc = "its data loader, another process behind a pipe, takes 800 ms for a batch" },
 	{ .name = "loader-tcp", .harms = true, .open = open_remote, .close = close_loader, .between_steps = next_batch,
 	  .doc = "the data service that it asks over TCP takes 800 ms for a batch" },
-	{ .name = "loader-works", .harms = true, .open = open_local, .close = close_loader, .between_steps = next_batch_computed,
+	{ .name = "loader-works", .harms = true, .open = open_local, .close = close_loader,
+	  .between_steps = next_batch_computed,
 	  .doc = "its data loader computes for 8 s for one batch" },
-	{ .name = "loader-stuck", .harms = true, .open = open_local, .close = close_loader, .between_steps = no_next_batch,
+	{ .name = "loader-stuck", .harms = true, .open = open_local, .close = close_loader,
+	  .between_steps = no_next_batch,
 	  .doc = "its data loader never has the next batch" },
 	{ 0 },
 };

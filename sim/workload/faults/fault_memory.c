@@ -14,7 +14,8 @@
 #include "sim/workload/host/data_file.h"
 
 enum { OOM_LIMIT = 64 << 20, OOM_WANTED = 4 * OOM_LIMIT, SWAP_ROOM = 256 << 20, PAGE = 4096,
-       PROBE = 16 << 20 /* bytes */, PROBE_S = 20, LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20, LEAK_MOST = 8 * LEAK_STEP };
+       PROBE = 16 << 20 /* bytes */, PROBE_S = 20, LEAK_LIMIT = 128 << 20, LEAK_STEP = 15 << 20,
+       LEAK_MOST = 8 * LEAK_STEP };
 
 /* How the process that tries whether this machine swaps ends; 1 is limit_memory(), which has said why. */
 enum { PROBE_SWAPPED, PROBE_NO_MEMORY = 2, PROBE_NOT_SWAPPED };
@@ -234,7 +235,8 @@ const struct fault_kind fault_memory_kinds[] = {
 	{ .name = "reclaim", LIMITS, .logs = true, .open = open_working_set, .close = close_working_set,
 	  .between_steps = use_working_set,
 	  .doc = "half of its working set, --log-bytes in --log-dir, fits into its memory limit" },
-	{ .name = "swap", .harms = true, .check = check_swap, .tidy = tidy_memory, .open = open_heap, .close = close_heap, .between_steps = use_heap,
+	{ .name = "swap", .harms = true, .check = check_swap, .tidy = tidy_memory, .open = open_heap,
+	  .close = close_heap, .between_steps = use_heap,
 	  .doc = "half of its heap, --log-bytes, fits into its memory limit: the rest is swapped (use slow-swap)" },
 	{ .name = "leak", LIMITS, .logs = true, .open = open_leak, .close = close_leak, .between_steps = use_leak,
 	  .doc = "its heap grows until 94 % of its memory limit are no page cache; a file of --log-bytes needs the rest" },

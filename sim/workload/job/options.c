@@ -14,8 +14,11 @@
 enum { RANKS = 8, LONGEST_FAULT_MS = 60000, MOST_HOGS = 256 };
 
 enum {
-	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE, KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
-	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK, KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_FAULT_RANKS, KEY_FAULT_PERCENT, KEY_HOGS, KEY_LOG_DIR, KEY_LOG_BYTES, KEY_EVENTS,
+	KEY_LAYERS = 0x100, KEY_ELEMENTS, KEY_STEP_MS, KEY_STEPS, KEY_HOST_MS, KEY_HOST_WAITS, KEY_SPREAD, KEY_NOISE,
+	KEY_THREADS, KEY_RUN_AHEAD, KEY_LIMIT, KEY_GRACE,
+	KEY_HOSTS, KEY_BOX_DIRS, KEY_GRADIENTS, KEY_FP8_ALLGATHER, KEY_FAULT, KEY_FAULT_INDEX, KEY_FAULT_RANK,
+	KEY_FAULT_STEP, KEY_FAULT_EVERY, KEY_FAULT_MS, KEY_FAULT_RANKS, KEY_FAULT_PERCENT, KEY_HOGS, KEY_LOG_DIR,
+	KEY_LOG_BYTES, KEY_EVENTS,
 	KEY_CALL_STEPS, KEY_TAG_STEPS, KEY_STEP_RANK,
 };
 
@@ -280,7 +283,8 @@ void options_parse(struct options *options, int argc, char **argv)
 	*options = (struct options){
 		.layers = 6, .elements = 16384, .gradients = VALUES_FLOAT, .step_ms = 700, .steps = 20, .host_ms = 3,
 		.first_call = -1, .first_tag = -1, .step_rank = -1,
-		.fault = fault_kind_find("none"), .fault_ranks = 1, .fault_step = 8, .fault_every = 1, .fault_index = 4321, .hogs = 24, .log_bytes = 2 << 20,
+		.fault = fault_kind_find("none"), .fault_ranks = 1, .fault_step = 8, .fault_every = 1,
+		.fault_index = 4321, .hogs = 24, .log_bytes = 2 << 20,
 		.log_dir = getenv("WORKLOAD_LOG_DIR"), .events = getenv("WORKLOAD_EVENTS"),
 	};
 	argp_err_exit_status = 2;

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "console/flight_recorder/cuts.h"
+#include "console/flight_recorder/common_lines.h"
 
 enum { OPERATIONS = 32, COMM = 0x77 };
 
@@ -41,55 +41,55 @@ static void add_all(struct box *box, uint64_t first, uint64_t last)
 		add(box, RW_FUNCTION_ALL_REDUCE, sequence, true);
 }
 
-static bool keeps(const struct cuts *cuts, const struct box *box, const struct rw_operation *operation, size_t ranks)
+static bool keeps(const struct common_lines *lines, const struct box *box, const struct rw_operation *operation, size_t ranks)
 {
-	struct cut line;
+	struct common_line line;
 
-	cr_assert(cut_of(operation, &box->communicator, &line));
-	return cuts_keep(cuts, &line, operation->sequence, ranks);
+	cr_assert(common_line_of(operation, &box->communicator, &line));
+	return common_lines_keep(lines, &line, operation->sequence, ranks);
 }
 
-static void note(struct cuts *cuts, const struct box *box, bool forgot)
+static void note(struct common_lines *lines, const struct box *box, bool forgot)
 {
-	cr_assert_eq(cuts_add(cuts, &box->operations, forgot), 0);
+	cr_assert_eq(common_lines_add(lines, &box->operations, forgot), 0);
 }
 
-Test(cuts, what_one_rank_has_forgotten_is_not_compared_on_any)
+Test(lines, what_one_rank_has_forgotten_is_not_compared_on_any)
 {
-	struct cuts cuts = { 0 };
+	struct common_lines lines = { 0 };
 	struct box whole, late;
 
 	box_init(&whole, 0);
 	add_all(&whole, 1, 10);
 	box_init(&late, 1);
 	add_all(&late, 6, 12);
-	note(&cuts, &whole, false);
-	note(&cuts, &late, true);
-	cuts_order(&cuts);
-	cr_expect_not(keeps(&cuts, &whole, &whole.list[4], 2)); /* number 5 */
-	cr_expect(keeps(&cuts, &whole, &whole.list[5], 2));
-	cr_expect(keeps(&cuts, &late, &late.list[6], 2));
-	cuts_free(&cuts);
+	note(&lines, &whole, false);
+	note(&lines, &late, true);
+	common_lines_order(&lines);
+	cr_expect_not(keeps(&lines, &whole, &whole.list[4], 2)); /* number 5 */
+	cr_expect(keeps(&lines, &whole, &whole.list[5], 2));
+	cr_expect(keeps(&lines, &late, &late.list[6], 2));
+	common_lines_free(&lines);
 }
 
-Test(cuts, what_lies_behind_a_gap_is_forgotten)
+Test(lines, what_lies_behind_a_gap_is_forgotten)
 {
-	struct cuts cuts = { 0 };
+	struct common_lines lines = { 0 };
 	struct box box;
 
 	box_init(&box, 0);
 	add(&box, RW_FUNCTION_ALL_REDUCE, 3, false); /* in flight, and so still there */
 	add_all(&box, 8, 10);
-	note(&cuts, &box, true);
-	cuts_order(&cuts);
-	cr_expect_not(keeps(&cuts, &box, &box.list[0], 1));
-	cr_expect(keeps(&cuts, &box, &box.list[1], 1));
-	cuts_free(&cuts);
+	note(&lines, &box, true);
+	common_lines_order(&lines);
+	cr_expect_not(keeps(&lines, &box, &box.list[0], 1));
+	cr_expect(keeps(&lines, &box, &box.list[1], 1));
+	common_lines_free(&lines);
 }
 
-Test(cuts, a_rank_without_any_may_have_forgotten_them_unless_somebody_still_waits)
+Test(lines, a_rank_without_any_may_have_forgotten_them_unless_somebody_still_waits)
 {
-	struct cuts cuts = { 0 };
+	struct common_lines lines = { 0 };
 	struct box box, other;
 
 	box_init(&box, 0);
@@ -97,74 +97,74 @@ Test(cuts, a_rank_without_any_may_have_forgotten_them_unless_somebody_still_wait
 	add(&box, RW_FUNCTION_ALL_REDUCE, 4, false);
 	box_init(&other, 1);
 	add(&other, RW_FUNCTION_BROADCAST, 1, true);
-	note(&cuts, &box, false);
-	note(&cuts, &other, true);
-	cuts_order(&cuts);
-	cr_expect_not(keeps(&cuts, &box, &box.list[2], 2));
-	cr_expect(keeps(&cuts, &box, &box.list[3], 2), "the one that is in flight is what it is all about");
-	cuts_free(&cuts);
+	note(&lines, &box, false);
+	note(&lines, &other, true);
+	common_lines_order(&lines);
+	cr_expect_not(keeps(&lines, &box, &box.list[2], 2));
+	cr_expect(keeps(&lines, &box, &box.list[3], 2), "the one that is in flight is what it is all about");
+	common_lines_free(&lines);
 }
 
-Test(cuts, a_rank_without_any_has_not_come_when_nobody_has_forgotten_anything)
+Test(lines, a_rank_without_any_has_not_come_when_nobody_has_forgotten_anything)
 {
-	struct cuts cuts = { 0 };
+	struct common_lines lines = { 0 };
 	struct box box, other;
 
 	box_init(&box, 0);
 	add_all(&box, 1, 3);
 	box_init(&other, 1);
-	note(&cuts, &box, false);
-	note(&cuts, &other, false);
-	cuts_order(&cuts);
-	cr_expect(keeps(&cuts, &box, &box.list[0], 2));
-	cuts_free(&cuts);
+	note(&lines, &box, false);
+	note(&lines, &other, false);
+	common_lines_order(&lines);
+	cr_expect(keeps(&lines, &box, &box.list[0], 2));
+	common_lines_free(&lines);
 }
 
-Test(cuts, both_sides_of_a_transfer_are_one_line_and_the_way_back_another)
+Test(lines, both_sides_of_a_transfer_are_one_line_and_the_way_back_another)
 {
 	struct box sender, receiver;
-	struct cut sent, received, back;
+	struct common_line sent, received, back;
 	struct rw_operation *operation;
 
 	box_init(&sender, 1);
 	operation = add(&sender, RW_FUNCTION_SEND, 5, true);
 	operation->known |= RW_KNOWN_TASK;
 	operation->root_or_peer = 3;
-	cr_assert(cut_of(operation, &sender.communicator, &sent));
+	cr_assert(common_line_of(operation, &sender.communicator, &sent));
 	box_init(&receiver, 3);
 	operation = add(&receiver, RW_FUNCTION_RECV, 5, true);
 	operation->known |= RW_KNOWN_TASK;
 	operation->root_or_peer = 1;
-	cr_assert(cut_of(operation, &receiver.communicator, &received));
+	cr_assert(common_line_of(operation, &receiver.communicator, &received));
 	operation->function = RW_FUNCTION_SEND;
-	cr_assert(cut_of(operation, &receiver.communicator, &back));
+	cr_assert(common_line_of(operation, &receiver.communicator, &back));
 	cr_expect(sent.from == 1 && sent.to == 3 && received.from == 1 && received.to == 3);
 	cr_expect_eq(sent.function, received.function);
 	cr_expect(back.from == 3 && back.to == 1);
 }
 
-Test(cuts, what_nobody_can_pair_has_no_line)
+Test(lines, what_nobody_can_pair_has_no_line)
 {
 	struct box box;
-	struct cut line;
+	struct common_line line;
 	struct rw_operation *operation;
 
 	box_init(&box, 1);
 	operation = add(&box, RW_FUNCTION_SEND, 5, true);
-	cr_expect_not(cut_of(operation, &box.communicator, &line), "the peer is not known");
+	cr_expect_not(common_line_of(operation, &box.communicator, &line), "the peer is not known");
 	operation->known |= RW_KNOWN_TASK;
 	operation->root_or_peer = 4;
-	cr_expect_not(cut_of(operation, &box.communicator, &line), "there is no such peer");
+	cr_expect_not(common_line_of(operation, &box.communicator, &line), "there is no such peer");
 	operation->root_or_peer = -1;
-	cr_expect_not(cut_of(operation, &box.communicator, &line));
+	cr_expect_not(common_line_of(operation, &box.communicator, &line));
 	operation->root_or_peer = 1;
-	cr_expect_not(cut_of(operation, &box.communicator, &line), "itself, as an all-to-all does");
+	cr_expect_not(common_line_of(operation, &box.communicator, &line), "itself, as an all-to-all does");
 	operation->function = RW_FUNCTION_RECV;
-	cr_expect_not(cut_of(operation, &box.communicator, &line));
+	cr_expect_not(common_line_of(operation, &box.communicator, &line));
 	operation->root_or_peer = 0;
-	cr_expect(cut_of(operation, &box.communicator, &line));
+	cr_expect(common_line_of(operation, &box.communicator, &line));
 	operation = add(&box, RW_FUNCTION_ALL_REDUCE, 5, true);
-	cr_expect(cut_of(operation, &box.communicator, &line));
+	cr_expect(common_line_of(operation, &box.communicator, &line));
 	operation->flags = RW_FLAG_CAPTURED;
-	cr_expect_not(cut_of(operation, &box.communicator, &line));
+	cr_expect_not(common_line_of(operation, &box.communicator, &line));
 }

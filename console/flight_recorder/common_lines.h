@@ -5,8 +5,8 @@
  * is what is numbered alike on the ranks that take part in it: one function of a communicator, or its transfers from
  * one rank to another. One thread.
  */
-#ifndef CONSOLE_FLIGHT_RECORDER_CUTS_H
-#define CONSOLE_FLIGHT_RECORDER_CUTS_H
+#ifndef CONSOLE_FLIGHT_RECORDER_COMMON_LINES_H
+#define CONSOLE_FLIGHT_RECORDER_COMMON_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #include "console/trace/box_operations.h"
 
-struct cut {
+struct common_line {
 	uint64_t communicator;
 	int32_t from, to;          /* of a transfer: ranks in the communicator; else -1 */
 	uint8_t function;          /* RW_FUNCTION_SEND for both sides of a transfer */
@@ -25,21 +25,23 @@ struct cut {
 };
 
 /* Zeroed = empty. */
-struct cuts {
-	struct cut *list; /* ordered by cuts_order() */
+struct common_lines {
+	struct common_line *list; /* ordered by common_lines_order() */
 	size_t count, room;
 	size_t forgetful; /* boxes that have forgotten something */
 };
 
 /* The line an operation belongs to, without its numbers; false: it cannot be compared with anything (what a rank sends
  * itself is on no other). */
-bool cut_of(const struct rw_operation *operation, const struct rw_communicator *communicator, struct cut *line);
+bool common_line_of(const struct rw_operation *operation, const struct rw_communicator *communicator,
+		    struct common_line *line);
 /* Notes the operations of one box; forgot: its ring went round. 0 or -ENOMEM. */
-int cuts_add(struct cuts *cuts, const struct box_operations *operations, bool forgot);
+int common_lines_add(struct common_lines *lines, const struct box_operations *operations, bool forgot);
 /* After the last box. */
-void cuts_order(struct cuts *cuts);
+void common_lines_order(struct common_lines *lines);
 /* Can this operation be compared on all ranks that left a box? ranks: that take part in its line. */
-bool cuts_keep(const struct cuts *cuts, const struct cut *line, uint64_t sequence, size_t ranks);
-void cuts_free(struct cuts *cuts);
+bool common_lines_keep(const struct common_lines *lines, const struct common_line *line, uint64_t sequence,
+		       size_t ranks);
+void common_lines_free(struct common_lines *lines);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/nccl/launch/cut.h"
+#include "sim/nccl/launch/split.h"
 
 #include <string.h>
 
@@ -106,7 +106,7 @@ static bool collective_fits(const struct filling *filling, const struct task *ta
 	       fits(filling->batches + task->channels, filling->bytes + COLLECTIVE_BYTES);
 }
 
-struct cut {
+struct splitting {
 	struct plan *plan; /* the newest */
 	struct filling filling;
 };
@@ -119,18 +119,18 @@ static struct task *take_first(struct task **list)
 	return task;
 }
 
-static ncclResult_t begin_plan(struct cut *cut)
+static ncclResult_t begin_plan(struct splitting *splitting)
 {
-	memset(&cut->filling, 0, sizeof(cut->filling));
-	if (plan_is_empty(cut->plan))
+	memset(&splitting->filling, 0, sizeof(splitting->filling));
+	if (plan_is_empty(splitting->plan))
 		return ncclSuccess;
-	cut->plan->more = plan_beside(cut->plan);
-	cut->plan = cut->plan->more ? cut->plan->more : cut->plan;
-	return plan_is_empty(cut->plan) ? ncclSuccess : ncclSystemError;
+	splitting->plan->more = plan_beside(splitting->plan);
+	splitting->plan = splitting->plan->more ? splitting->plan->more : splitting->plan;
+	return plan_is_empty(splitting->plan) ? ncclSuccess : ncclSystemError;
 }
 
 /* One by one, or those together that one symmetric kernel does. */
-static ncclResult_t cut_apart(struct cut *cut, struct task **list, enum task_kind kind)
+static ncclResult_t set_apart(struct splitting *splitting, struct task **list, enum task_kind kind)
 {
 	const struct task *last = NULL;
 	ncclResult_t result = ncclSuccess;
@@ -142,8 +142,8 @@ static ncclResult_t cut_apart(struct cut *cut, struct task **list, enum task_kin
 		}
 		struct task *task = take_first(list);
 		if (!last || kind == TASK_COPY_ENGINE || !schedule_same_kind(last, task))
-			result = begin_plan(cut);
-		plan_append(cut->plan, task);
+			result = begin_plan(splitting);
+		plan_append(splitting->plan, task);
 		last = task;
 	}
 	return result;
@@ -159,58 +159,58 @@ static struct spread spread_first(const struct task *list)
 	return spread_over(list, count);
 }
 
-static ncclResult_t cut_collectives(struct cut *cut, struct task **list)
+static ncclResult_t split_collectives(struct splitting *splitting, struct task **list)
 {
-	ncclResult_t result = *list ? begin_plan(cut) : ncclSuccess;
+	ncclResult_t result = *list ? begin_plan(splitting) : ncclSuccess;
 	struct spread spread = spread_first(*list);
 
 	while (*list && result == ncclSuccess) {
-		if (!collective_fits(&cut->filling, *list)) {
-			result = begin_plan(cut);
+		if (!collective_fits(&splitting->filling, *list)) {
+			result = begin_plan(splitting);
 			spread = spread_first(*list);
 		}
 		struct task *task = take_first(list);
 		spread_place(&spread, task);
-		add_work(&cut->filling, task, task->channels, COLLECTIVE_BYTES);
-		cut->filling.collectives++;
-		plan_append(cut->plan, task);
+		add_work(&splitting->filling, task, task->channels, COLLECTIVE_BYTES);
+		splitting->filling.collectives++;
+		plan_append(splitting->plan, task);
 	}
 	return result;
 }
 
 /* They go on where the collectives ended. */
-static ncclResult_t cut_p2p(struct cut *cut, struct task **list, bool behind)
+static ncclResult_t split_p2p(struct splitting *splitting, struct task **list, bool behind)
 {
-	ncclResult_t result = *list && !behind ? begin_plan(cut) : ncclSuccess;
+	ncclResult_t result = *list && !behind ? begin_plan(splitting) : ncclSuccess;
 
 	while (*list && result == ncclSuccess) {
 		struct work work = schedule_next_work(list);
-		if (!fits(cut->filling.batches + PLAN_CHANNELS_MAX, cut->filling.bytes + PAIR_BYTES))
-			result = begin_plan(cut);
-		add_pair(&cut->filling, work);
+		if (!fits(splitting->filling.batches + PLAN_CHANNELS_MAX, splitting->filling.bytes + PAIR_BYTES))
+			result = begin_plan(splitting);
+		add_pair(&splitting->filling, work);
 		if (work.send)
-			plan_append(cut->plan, work.send);
+			plan_append(splitting->plan, work.send);
 		if (work.receive)
-			plan_append(cut->plan, work.receive);
+			plan_append(splitting->plan, work.receive);
 	}
 	return result;
 }
 
 /* All lists are taken out of the plan first, and what is left of them put back. */
-static ncclResult_t cut_lists(struct plan *plan, struct task **collectives, struct task **p2p)
+static ncclResult_t split_lists(struct plan *plan, struct task **collectives, struct task **p2p)
 {
-	struct cut cut = { .plan = plan };
-	ncclResult_t result = cut_apart(&cut, collectives, TASK_COPY_ENGINE);
+	struct splitting splitting = { .plan = plan };
+	ncclResult_t result = set_apart(&splitting, collectives, TASK_COPY_ENGINE);
 
 	schedule_collectives(collectives);
 	if (result == ncclSuccess)
-		result = cut_apart(&cut, collectives, TASK_SYMMETRIC);
+		result = set_apart(&splitting, collectives, TASK_SYMMETRIC);
 	bool classic = *collectives;
 	if (result == ncclSuccess)
-		result = cut_collectives(&cut, collectives);
+		result = split_collectives(&splitting, collectives);
 	if (result == ncclSuccess)
 		result = schedule_p2p(plan->comm, p2p);
-	return result == ncclSuccess ? cut_p2p(&cut, p2p, classic) : result;
+	return result == ncclSuccess ? split_p2p(&splitting, p2p, classic) : result;
 }
 
 static bool has_several_roots(const struct task *task)
@@ -245,13 +245,13 @@ static void put_back(struct plan *plan, struct task *list)
 	}
 }
 
-ncclResult_t cut_plan(struct plan *plan)
+ncclResult_t split_plan(struct plan *plan)
 {
 	struct task *collectives = plan->collectives, *p2p = plan->p2p;
 
 	gather_broadcasts(collectives);
 	plan->collectives = plan->p2p = NULL;
-	ncclResult_t result = cut_lists(plan, &collectives, &p2p);
+	ncclResult_t result = split_lists(plan, &collectives, &p2p);
 	put_back(plan, collectives);
 	put_back(plan, p2p);
 	for (; plan; plan = plan->more)

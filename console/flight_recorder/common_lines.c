@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "console/flight_recorder/cuts.h"
+#include "console/flight_recorder/common_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static int compare(const void *a, const void *b)
 {
-	const struct cut *left = a, *right = b;
+	const struct common_line *left = a, *right = b;
 
 #define ORDER(field)                                                                                                   \
 	if (left->field != right->field)                                                                               \
@@ -22,7 +22,8 @@ static int compare(const void *a, const void *b)
 	return 0;
 }
 
-bool cut_of(const struct rw_operation *operation, const struct rw_communicator *communicator, struct cut *line)
+bool common_line_of(const struct rw_operation *operation, const struct rw_communicator *communicator,
+		    struct common_line *line)
 {
 	bool send = operation->function == RW_FUNCTION_SEND, recv = operation->function == RW_FUNCTION_RECV;
 	bool peer_known =
@@ -35,7 +36,7 @@ bool cut_of(const struct rw_operation *operation, const struct rw_communicator *
 	if ((send || recv) &&
 	    (!peer_known || peer >= (uint32_t)communicator->nranks || peer == (uint32_t)communicator->rank))
 		return false;
-	*line = (struct cut){
+	*line = (struct common_line){
 		.communicator = communicator->id,
 		.from = send   ? communicator->rank
 			: recv ? (int32_t)peer
@@ -52,28 +53,28 @@ bool cut_of(const struct rw_operation *operation, const struct rw_communicator *
 	return true;
 }
 
-static int append(struct cuts *cuts, const struct cut *line)
+static int append(struct common_lines *lines, const struct common_line *line)
 {
-	if (cuts->count == cuts->room) {
-		size_t room = cuts->room ? 2 * cuts->room : 256;
-		struct cut *list = reallocarray(cuts->list, room, sizeof(*list));
+	if (lines->count == lines->room) {
+		size_t room = lines->room ? 2 * lines->room : 256;
+		struct common_line *list = reallocarray(lines->list, room, sizeof(*list));
 
 		if (!list)
 			return -ENOMEM;
-		cuts->list = list;
-		cuts->room = room;
+		lines->list = list;
+		lines->room = room;
 	}
-	cuts->list[cuts->count++] = *line;
+	lines->list[lines->count++] = *line;
 	return 0;
 }
 
-static struct cut *find(const struct cuts *cuts, const struct cut *line)
+static struct common_line *find(const struct common_lines *lines, const struct common_line *line)
 {
-	return cuts->count ? bsearch(line, cuts->list, cuts->count, sizeof(*cuts->list), compare) : NULL;
+	return lines->count ? bsearch(line, lines->list, lines->count, sizeof(*lines->list), compare) : NULL;
 }
 
 /* Of one box, newest first: the line reaches back as long as no number is missing. */
-static void extend(struct cut *own, const struct cut *line, bool ended)
+static void extend(struct common_line *own, const struct common_line *line, bool ended)
 {
 	if (line->first + 1 != own->first)
 		return;
@@ -83,7 +84,7 @@ static void extend(struct cut *own, const struct cut *line, bool ended)
 }
 
 /* What one box adds to what all have: the later beginning, the earlier unfinished one. */
-static void merge(struct cut *all, const struct cut *own)
+static void merge(struct common_line *all, const struct common_line *own)
 {
 	all->first = all->first > own->first ? all->first : own->first;
 	all->first_unfinished =
@@ -92,7 +93,7 @@ static void merge(struct cut *all, const struct cut *own)
 }
 
 /* Lines of one box, gathered in the order of their newest operation. */
-static struct cut *find_in(const struct cuts *box, const struct cut *line)
+static struct common_line *find_in(const struct common_lines *box, const struct common_line *line)
 {
 	for (size_t i = 0; i < box->count; i++)
 		if (compare(&box->list[i], line) == 0)
@@ -100,17 +101,17 @@ static struct cut *find_in(const struct cuts *box, const struct cut *line)
 	return NULL;
 }
 
-int cuts_add(struct cuts *cuts, const struct box_operations *operations, bool forgot)
+int common_lines_add(struct common_lines *lines, const struct box_operations *operations, bool forgot)
 {
-	struct cuts box = { 0 };
+	struct common_lines box = { 0 };
 	int err = 0;
 
 	for (size_t i = operations->count; i-- > 0 && !err;) {
 		const struct rw_operation *operation = &operations->list[i];
 		bool ended = box_operations_state(operations, operation) == OPERATION_ENDED;
-		struct cut line, *own;
+		struct common_line line, *own;
 
-		if (!cut_of(operation, box_operations_communicator(operations, operation), &line))
+		if (!common_line_of(operation, box_operations_communicator(operations, operation), &line))
 			continue;
 		own = find_in(&box, &line);
 		line.first_unfinished = ended ? NEVER : line.first;
@@ -120,45 +121,46 @@ int cuts_add(struct cuts *cuts, const struct box_operations *operations, bool fo
 			err = append(&box, &line);
 	}
 	for (size_t i = 0; i < box.count && !err; i++)
-		err = append(cuts, &box.list[i]);
-	cuts->forgetful += forgot;
-	cuts_free(&box);
+		err = append(lines, &box.list[i]);
+	lines->forgetful += forgot;
+	common_lines_free(&box);
 	return err;
 }
 
-void cuts_order(struct cuts *cuts)
+void common_lines_order(struct common_lines *lines)
 {
 	size_t count = 0;
 
-	if (cuts->count)
-		qsort(cuts->list, cuts->count, sizeof(*cuts->list), compare);
-	for (size_t i = 0; i < cuts->count; i++) {
-		if (count && compare(&cuts->list[count - 1], &cuts->list[i]) == 0)
-			merge(&cuts->list[count - 1], &cuts->list[i]);
+	if (lines->count)
+		qsort(lines->list, lines->count, sizeof(*lines->list), compare);
+	for (size_t i = 0; i < lines->count; i++) {
+		if (count && compare(&lines->list[count - 1], &lines->list[i]) == 0)
+			merge(&lines->list[count - 1], &lines->list[i]);
 		else
-			cuts->list[count++] = cuts->list[i];
+			lines->list[count++] = lines->list[i];
 	}
-	cuts->count = count;
+	lines->count = count;
 }
 
 /* Where a rank of the line has none of it and some box has forgotten operations, it may be that rank that has forgotten
  * these: only what somebody still waits for is of use then. */
-static uint64_t first_kept(const struct cuts *cuts, const struct cut *cut, size_t ranks)
+static uint64_t first_kept(const struct common_lines *lines, const struct common_line *common, size_t ranks)
 {
-	bool complete = cut->ranks >= ranks || !cuts->forgetful;
+	bool complete = common->ranks >= ranks || !lines->forgetful;
 
-	return complete || cut->first_unfinished < cut->first ? cut->first : cut->first_unfinished;
+	return complete || common->first_unfinished < common->first ? common->first : common->first_unfinished;
 }
 
-bool cuts_keep(const struct cuts *cuts, const struct cut *line, uint64_t sequence, size_t ranks)
+bool common_lines_keep(const struct common_lines *lines, const struct common_line *line, uint64_t sequence,
+		       size_t ranks)
 {
-	const struct cut *cut = find(cuts, line);
+	const struct common_line *common = find(lines, line);
 
-	return cut && sequence >= first_kept(cuts, cut, ranks);
+	return common && sequence >= first_kept(lines, common, ranks);
 }
 
-void cuts_free(struct cuts *cuts)
+void common_lines_free(struct common_lines *lines)
 {
-	free(cuts->list);
-	*cuts = (struct cuts){ 0 };
+	free(lines->list);
+	*lines = (struct common_lines){ 0 };
 }

@@ -23,8 +23,7 @@ PRELOAD_EXPORT int ncclCommSplit(nccl_comm parent, int color, int key, nccl_comm
 PRELOAD_EXPORT int ncclCommShrink(nccl_comm parent, int *excluded, int excluded_count, nccl_comm *comm,
 				  struct nccl_config *config, int flags);
 PRELOAD_EXPORT int ncclCommGrow(nccl_comm parent, int nranks, const struct nccl_unique_id *id, int rank,
-	nccl_comm *comm,
-				struct nccl_config *config);
+				nccl_comm *comm, struct nccl_config *config);
 PRELOAD_EXPORT int ncclCommRevoke(nccl_comm comm, int flags);
 PRELOAD_EXPORT int ncclCommSuspend(nccl_comm comm, int flags);
 PRELOAD_EXPORT int ncclCommResume(nccl_comm comm);

@@ -7,8 +7,7 @@
 
 /* clang-format off */
 PRELOAD_EXPORT int ncclPutSignal(const void *from, size_t count, int type, int peer, void *window, size_t offset,
-	int signal, int ctx,
-				 unsigned int flags, nccl_comm comm, nccl_stream stream);
+				 int signal, int ctx, unsigned int flags, nccl_comm comm, nccl_stream stream);
 PRELOAD_EXPORT int ncclSignal(int peer, int signal, int ctx, unsigned int flags, nccl_comm comm, nccl_stream stream);
 PRELOAD_EXPORT int ncclWaitSignal(int count, void *signals, nccl_comm comm, nccl_stream stream);
 /* clang-format on */

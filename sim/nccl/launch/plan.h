@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks are the calls of a group; those of one communicator in one group are collected in a plan, which is split into as
- * many as NCCL would launch: each is one kernel.
+ * Tasks are the calls of a group; those of one communicator in one group are collected in a plan, which is split into
+ * as many as NCCL would launch: each is one kernel.
  */
 #ifndef SIM_NCCL_LAUNCH_PLAN_H
 #define SIM_NCCL_LAUNCH_PLAN_H

@@ -43,7 +43,8 @@ static bool is_row(const struct rw_message *message)
 {
 	const struct rw_message_row *row = &message->row;
 
-	return is_function(message->function) && row->row && row->calls && row->steps && row->calls % row->steps == 0;
+	return is_function(message->function) && row->row && row->calls &&
+	       (!row->steps || row->calls % row->steps == 0);
 }
 
 static bool is_finding(const struct rw_message_finding *finding)
@@ -63,8 +64,6 @@ bool batch_message(const void *bytes, uint32_t i, struct rw_message *message)
 	case RW_MESSAGE_MEMBER:
 		return ends(message->member.name, sizeof(message->member.name)) && message->member.size >= 0 &&
 		       message->member.comm_rank >= 0;
-	case RW_MESSAGE_CUT:
-		return is_function(message->function);
 	case RW_MESSAGE_ROW:
 		return is_row(message);
 	case RW_MESSAGE_RESULTS:

@@ -9,7 +9,7 @@ void lives_set_up(struct analysis *analysis)
 {
 	analysis->stragglers.clock = JOB_NONE;
 	analysis->rows.job = &analysis->job;
-	analysis->rows.judge.levels = true;
+	analysis->rows.judge.mostly = true;
 	analysis->account.rows = &analysis->rows;
 	analysis->findings.job = &analysis->job;
 }

@@ -6,7 +6,7 @@
 
 #include "analysis/job/world.h"
 
-enum { SECONDS_MOST = 60 /* cells of one cut, at most */ };
+enum { SECONDS_MOST = 60 /* cells of one row, at most */ };
 
 /* Of a stretch of one rank, ms. */
 struct parts {
@@ -92,34 +92,34 @@ static uint32_t sum_of(uint32_t own_us, uint32_t inside_us, uint32_t unseen_us)
 	return own_us + inside_us + unseen_us;
 }
 
-void course_note_cut(struct course *course, uint32_t number, const struct world_cut *cut, uint64_t now_ns)
+void course_note_row(struct course *course, uint32_t number, const struct world_row *row, uint16_t epoch,
+		     uint64_t now_ns)
 {
 	if (!course_add(course, number))
 		return;
 	struct course_rank *rank = &course->ranks[number];
-	uint32_t own_us = cut->own_us - rank->own_us, inside_us = cut->inside_us - rank->inside_us,
-		 unseen_us = cut->unseen_us - rank->unseen_us;
+	uint32_t own_us = row->own_us - rank->own_us, inside_us = row->inside_us - rank->inside_us,
+		 unseen_us = row->unseen_us - rank->unseen_us;
 	uint32_t span_us = sum_of(own_us, inside_us, unseen_us);
-	bool follows = rank->begun && rank->epoch == cut->epoch;
+	bool follows = rank->begun && rank->epoch == epoch;
 
-	if (follows && (int32_t)(cut->number - rank->number) < 0)
+	if (follows && (span_us > INT32_MAX || !span_us)) /* of an earlier time, which is counted */
 		return;
-	if (follows && span_us <= INT32_MAX && span_us) {
+	if (follows) {
 		struct parts parts = { own_us / 1e3, inside_us / 1e3, unseen_us / 1e3, 0 };
 		uint64_t span_ns = (uint64_t)span_us * 1000;
 		spread(course, rank, now_ns > span_ns ? now_ns - span_ns : 0, now_ns, &parts);
 		rank->own_sum_us += own_us;
 		rank->inside_sum_us += inside_us;
 		rank->unseen_sum_us += unseen_us;
-		rank->operation_sum += cut->operations - rank->operations;
+		rank->operation_sum += (uint16_t)(row->operations - rank->operations);
 	}
 	rank->begun = true;
-	rank->epoch = cut->epoch;
-	rank->own_us = cut->own_us;
-	rank->inside_us = cut->inside_us;
-	rank->unseen_us = cut->unseen_us;
-	rank->operations = cut->operations;
-	rank->number = cut->number;
+	rank->epoch = epoch;
+	rank->own_us = row->own_us;
+	rank->inside_us = row->inside_us;
+	rank->unseen_us = row->unseen_us;
+	rank->operations = row->operations;
 }
 
 static int latest_first(const void *left, const void *right)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How each rank of many hosts spent its time, second by second. It is computed from the cuts that hosts report (analysis/job/world.h) and
- * from what compared ranks waited for each other (analysis/job/lanes.h). It is for display; nothing is judged by it. Seconds are of the
- * reader's clock, counted back from when a cut arrived, so they may be some seconds late.
+ * How each rank of many hosts spent its time, second by second. It is computed from the rows that hosts report (analysis/job/world.h) and
+ * from what compared ranks waited for each other (analysis/job/job_rows.h). It is for display; nothing is judged by it. Seconds are of the
+ * reader's clock, counted back from when a row arrived, so they may be some seconds late.
  */
 #ifndef ANALYSIS_JOB_COURSE_H
 #define ANALYSIS_JOB_COURSE_H
@@ -13,13 +13,14 @@
 
 #include "analysis/known/cells.h"
 
-struct world_cut;
+struct world_row;
 
 struct course_rank {
 	uint32_t place;   /* position in the order in which ranks were first heard of, from 1; 0: none yet */
-	bool begun;       /* the totals up to its newest cut follow: */
+	bool begun;       /* the totals up to its newest row follow: */
 	uint16_t epoch;
-	uint32_t own_us, inside_us, unseen_us, operations, number; /* number: low bits of the number of the cut's batch */
+	uint32_t own_us, inside_us, unseen_us;
+	uint16_t operations;
 	uint64_t charged_ns; /* up to when it was charged for the waits of others */
 	uint32_t compared;   /* number of ranks in its latest comparison; 0: never compared */
 	/* Sums so far: */
@@ -34,7 +35,7 @@ struct course {
 	struct cells cells; /* wait_ms has all time inside operations; transfer_ms is not used */
 };
 
-/* How late one of the compared ranks was in a cut. */
+/* How late one of the compared ranks was in a row. */
 struct course_late {
 	uint32_t rank;
 	uint64_t late_us;
@@ -44,12 +45,13 @@ struct course_late {
 void course_open(struct course *course);
 /* Gives the rank a place if it has none. False: no memory. */
 bool course_add(struct course *course, uint32_t rank);
-/* Takes a cut of a rank; cuts may come in any order. */
-void course_note_cut(struct course *course, uint32_t rank, const struct world_cut *cut, uint64_t now_ns);
-/* Takes how late the members of one communicator were in a cut between the two times. The wait of each member is
+/* Takes the end of a row of a rank, as the sender with this epoch reports it; rows may come in any order. */
+void course_note_row(struct course *course, uint32_t rank, const struct world_row *row, uint16_t epoch,
+		     uint64_t now_ns);
+/* Takes how late the members of one communicator were in a row between the two times. The wait of each member is
  * charged in equal parts to the members that were later than it. Sorts `late`. */
 void course_charge(struct course *course, struct course_late *late, uint32_t count, uint64_t from_ns, uint64_t until_ns);
-/* From now on cuts are of other processes: totals start again. Earlier cells and places are kept. */
+/* From now on rows are of other processes: totals start again. Earlier cells and places are kept. */
 void course_begin(struct course *course);
 /* The entry of a rank; NULL: it has no place. The course owns it. */
 const struct course_rank *course_rank(const struct course *course, uint32_t rank);

@@ -15,10 +15,9 @@
 #include "analysis/job/course.h"
 #include "analysis/job/hearing.h"
 #include "analysis/job/job_view.h"
-#include "analysis/job/lanes.h"
 #include "analysis/job/late.h"
 #include "analysis/job/order.h"
-#include "analysis/job/row_lanes.h"
+#include "analysis/job/job_rows.h"
 #include "analysis/job/stand.h"
 #include "analysis/job/strangers.h"
 #include "analysis/job/world.h"
@@ -26,8 +25,7 @@
 struct job_half {
 	struct world world;
 	struct course course;
-	struct lanes lanes;
-	struct row_lanes rows;
+	struct job_rows rows;
 	struct stand stand;
 	struct births births;
 	struct asks asks;
@@ -58,8 +56,7 @@ static void begin(struct job_half *half, uint16_t generation, uint64_t now_ns)
 	findings_close_all(&half->findings, half->now_ns);
 	half->stand = (struct stand){ 0 };
 	half->births = (struct births){ 0 };
-	lanes_forget(&half->lanes, &half->world);
-	row_lanes_forget(&half->rows, &half->world);
+	job_rows_forget(&half->rows, &half->world);
 	world_begin(&half->world, generation, now_ns);
 }
 
@@ -138,9 +135,8 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	half->now_ns = now_ns;
 	if (!half->world.begun)
 		return;
-	lanes_tick(&half->lanes, &half->world, now_ns);
-	row_lanes_tick(&half->rows, &half->world, now_ns);
-	late_tick(&half->lanes, &half->rows, &half->world, &half->findings, now_ns);
+	job_rows_tick(&half->rows, &half->world, now_ns);
+	late_tick(&half->rows, &half->world, &half->findings, now_ns);
 	judge_standing(half);
 	order_tick(&half->world, &half->findings, now_ns);
 	agreement_tick(&half->world, &half->findings, now_ns);
@@ -201,8 +197,7 @@ void job_half_summarise(const struct job_half *half, struct job_half_summary *su
 		.messages = world->messages,
 		.bad = world->bad,
 		.ignored = world->ignored,
-		.cuts = half->lanes.cuts,
-		.unaligned = half->lanes.unaligned + half->rows.unaligned,
+		.unaligned = half->rows.unaligned,
 		.rows = half->rows.rows,
 		.findings_opened = half->findings.opened,
 	};
@@ -216,7 +211,7 @@ void job_half_summarise(const struct job_half *half, struct job_half_summary *su
 
 size_t job_half_bytes(const struct job_half *half)
 {
-	return sizeof(*half) + world_bytes(&half->world) + lanes_bytes(&half->lanes, &half->world) + row_lanes_bytes(&half->rows, &half->world) +
+	return sizeof(*half) + world_bytes(&half->world) + job_rows_bytes(&half->rows, &half->world) +
 	       course_bytes(&half->course);
 }
 
@@ -224,8 +219,7 @@ void job_half_free(struct job_half *half)
 {
 	if (!half)
 		return;
-	lanes_forget(&half->lanes, &half->world);
-	row_lanes_forget(&half->rows, &half->world);
+	job_rows_forget(&half->rows, &half->world);
 	world_free(&half->world);
 	course_free(&half->course);
 	findings_free(&half->findings);

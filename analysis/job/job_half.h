@@ -30,7 +30,7 @@ struct job_half_summary {
 	uint64_t unsent;  /* messages that their senders had no room for */
 	uint64_t bad;     /* batches that were refused */
 	uint64_t ignored; /* messages of an earlier generation, older than what is known, or beyond a bound */
-	uint64_t cuts, rows, unaligned; /* cuts and rows that were judged, and members whose time was cut elsewhere */
+	uint64_t rows, unaligned; /* rows that were judged, and members that ended them elsewhere */
 	uint32_t findings_opened; /* from warning up */
 };
 

@@ -32,7 +32,7 @@ void job_view_communicators(const struct job_view *view, analysis_communicator_v
 void job_view_flights(const struct job_view *view, analysis_flight_visit *visit, void *argument);
 /* The shortest watchdog of any rank, counted from the oldest of these operations. */
 void job_view_deadline(const struct job_view *view, struct analysis_deadline *deadline);
-/* Fills in ranks, ranks_total, communicators, and operations (those after the first cut of each rank). */
+/* Fills in ranks, ranks_total, communicators, and operations (those after the first row of each rank). */
 void job_view_summary(const struct job_view *view, struct analysis_summary *summary);
 /* How the ranks spent their time, by second. */
 const struct cells *job_view_cells(const struct job_view *view);

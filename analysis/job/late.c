@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/job/late.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,94 +9,62 @@
 #include "analysis/report/host_cause.h"
 #include "analysis/job/order.h"
 #include "analysis/job/told.h"
+#include "analysis/numbers/late_level.h"
 #include "analysis/report/naming.h"
 
 enum { REASON_SHOWN = 64 /* bytes of a reason, where ranks have different ones */ };
 
-/* How a rank stands in the lane that shows it latest, or by its rows. */
+/* How a rank stands by its rows. */
 struct view {
 	const struct world_comm *comm; /* NULL: it was not compared */
 	bool late;     /* decided */
-	bool even;     /* it is late evenly */
-	bool by_rows;  /* then what follows is so, too: */
+	bool of_level; /* it is late by as much in all rows */
 	bool of_stage; /* it is late with its whole stage */
 	double recent; /* share of the time, of late */
-	double evenly; /* the same, over the last parts (analysis/job/parts.h) … */
-	double in_rows; /* … and over the newest rows */
-	double least;  /* share that it must be, of late, to be reported */
 	double share;  /* that it costs */
 	double late_time, host, device; /* of the same unit: what it was late by, and which part of it was its host's or its device's */
-	double lasted_s; /* newest cut or row, … */
+	double lasted_s;   /* newest row, … */
 	uint32_t compared; /* … and who was compared in it */
 };
 
 /* Of one host. */
 struct host_view {
 	uint32_t judged, late, near;
-	bool even;         /* those that are decided are late evenly, so that noise of a few cuts hides who else is */
-	bool by_rows;      /* one of those that are decided is so by its rows: then rows say who else is */
+	bool of_level;     /* those that are decided are of a level, so that noise of a few rows hides who else is */
 	double latest;     /* share of the time, of the latest of its ranks that are decided */
-	double least;      /* share that it must be; the least of these ranks */
 	uint64_t since_ns; /* the first of its ranks */
 	bool parted;       /* one of those that are late is so since its calls and those of others do not meet */
 };
 
 struct views {
-	const struct row_lanes *rows;
+	const struct job_rows *rows;
 	struct view *ranks; /* by world rank */
 	struct host_view *hosts;
 	uint64_t *parted_ns; /* by world rank: since when its calls meet those of others no more; UINT64_MAX: they do */
 };
 
-static double least_recent(const struct lane *lane, uint32_t member)
+static void look_at(const struct job_rows *rows, const struct world *world, uint32_t rank, struct view *view, uint64_t now_ns)
 {
-	return lane->members[member].parts.even ? LATE_RECENT_EVEN * lane_least_share(lane, member) : LATE_RECENT_MIN;
-}
+	struct job_rows_view seen;
 
-static void look_at_lane(const struct world_comm *comm, struct views *views)
-{
-	const struct lane *lane = comm->lane;
-
-	for (uint32_t i = 0; i < comm->member_count && i < lane->room; i++) {
-		const struct lane_member *member = &lane->members[i];
-		struct view *view = &views->ranks[comm->members[i].rank];
-		bool late = lane_is_late(lane, i);
-		if (!member->judged || (view->comm && !late))
-			continue;
-		*view = (struct view){ .comm = comm, .late = late, .even = member->parts.even, .recent = lane_recent(lane, i),
-				       .evenly = parts_share(&member->parts), .least = least_recent(lane, i),
-				       .share = lane_share(lane, i, LANES_TOLD), .late_time = member->late, .host = member->host,
-				       .device = member->device, .lasted_s = lane->lasted_s, .compared = lane->compared };
-	}
-}
-
-static void look_at_rows(const struct row_lanes *rows, const struct world *world, uint32_t rank, struct view *view, uint64_t now_ns)
-{
-	struct row_lanes_view seen;
-
-	if (!row_lanes_look(rows, world, rank, now_ns, &seen))
+	if (!job_rows_look(rows, world, rank, now_ns, &seen))
 		return;
-	view->in_rows = seen.recent;
-	view->comm = view->comm ? view->comm : seen.comm;
-	if (!seen.late)
-		return;
-	*view = (struct view){ .comm = seen.comm, .late = true, .by_rows = true, .of_stage = seen.of_stage, .recent = seen.recent,
-			       .evenly = view->evenly, .in_rows = seen.recent, .least = LATE_SERIES_SHARE, .share = seen.share,
+	*view = (struct view){ .comm = seen.comm, .late = seen.late, .of_level = seen.of_level, .of_stage = seen.of_stage,
+			       .recent = seen.recent,
+			       .share = seen.of_level ? job_rows_level(rows, world, rank) : seen.share,
 			       .late_time = seen.late_ms, .host = seen.host_ms, .device = seen.device_ms,
-			       .lasted_s = seen.lane->lasted_us / 1e6, .compared = seen.lane->compared };
+			       .lasted_s = seen.state->lasted_us / 1e6, .compared = seen.state->compared };
 }
 
-static bool look(const struct lanes *lanes, const struct row_lanes *rows, struct world *world, struct views *views, uint64_t now_ns)
+static bool look(const struct job_rows *rows, struct world *world, struct views *views, uint64_t now_ns)
 {
 	views->rows = rows;
 	views->ranks = calloc(world->rank_room + 1, sizeof(*views->ranks));
 	views->hosts = calloc(world->host_count + 1, sizeof(*views->hosts));
 	if (!views->ranks || !views->hosts)
 		return false;
-	for (uint32_t i = 0; i < lanes->count; i++)
-		look_at_lane(world->comms[lanes->judged[i]], views);
 	for (uint32_t i = 0; i < world->rank_room; i++)
-		look_at_rows(rows, world, i, &views->ranks[i], now_ns);
+		look_at(rows, world, i, &views->ranks[i], now_ns);
 	return true;
 }
 
@@ -136,42 +105,47 @@ static void count_late(const struct world *world, struct views *views, uint64_t 
 		host->judged++;
 		if (!view->late || view->of_stage)
 			continue;
-		host->even = (host->even || !host->late) && view->even;
-		host->by_rows |= view->by_rows;
-		host->least = !host->late || view->least < host->least ? view->least : host->least;
+		host->of_level = (host->of_level || !host->late) && view->of_level;
 		host->since_ns = !host->late || since_ns < host->since_ns ? since_ns : host->since_ns;
 		host->parted |= is_for_parting(world, views, i);
 		host->late++;
 	}
 }
 
-static double lateness_of(const struct host_view *host, const struct view *view)
+/* What was found in the newest rows is to be so still; a level shows in many of them. */
+static bool is_late_now(bool of_level, double share)
 {
-	if (host->by_rows)
-		return view->in_rows;
-	return host->even ? view->evenly : view->recent;
+	return share >= (of_level ? LATE_RECENT_LEVEL * LATE_LEVEL_SHARE : LATE_SERIES_SHARE);
+}
+
+static double lateness_of(const struct world *world, const struct views *views, uint32_t rank, bool of_level)
+{
+	return of_level ? job_rows_level(views->rows, world, rank) : views->ranks[rank].recent;
 }
 
 static void count_near(const struct world *world, struct views *views)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct view *view = &views->ranks[i];
-		struct host_view *host = view->comm && view->late && !view->of_stage ? &views->hosts[world->ranks[i].host] : NULL;
-		if (host && lateness_of(host, view) > host->latest)
-			host->latest = lateness_of(host, view);
+		if (!view->comm || !view->late || view->of_stage)
+			continue;
+		struct host_view *host = &views->hosts[world->ranks[i].host];
+		host->latest = fmax(host->latest, lateness_of(world, views, i, host->of_level));
 	}
 	for (uint32_t i = 0; i < world->rank_room; i++) {
-		const struct view *view = &views->ranks[i];
-		struct host_view *host = view->comm ? &views->hosts[world->ranks[i].host] : NULL;
-		if (host && host->late)
-			host->near += lateness_of(host, view) >= LATE_NEAR * host->latest;
+		if (!views->ranks[i].comm)
+			continue;
+		struct host_view *host = &views->hosts[world->ranks[i].host];
+		if (host->late)
+			host->near += lateness_of(world, views, i, host->of_level) >= LATE_NEAR * host->latest;
 	}
 }
 
 /* All its ranks are, one of them for certain: to name that one alone would mislead. */
 static bool is_host_late(const struct host_view *host)
 {
-	return host->judged > 1 && host->late && host->near == host->judged && host->latest >= host->least;
+	return host->judged > 1 && host->late && host->near == host->judged &&
+	       is_late_now(host->of_level, host->latest);
 }
 
 static bool is_adopted(const struct world *world, uint32_t rank)
@@ -405,7 +379,7 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 static bool is_first_of_stage(const struct world *world, const struct views *views, uint32_t rank)
 {
 	for (uint32_t i = 0; i < rank; i++)
-		if (views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, i, rank))
+		if (views->ranks[i].of_stage && job_rows_are_of_one_stage(views->rows, world, i, rank))
 			return false;
 	return true;
 }
@@ -416,7 +390,7 @@ static void tell_stage(struct world *world, struct findings *findings, const str
 	bool adopted = false;
 
 	for (uint32_t i = first; ranks && i < world->rank_room; i++) {
-		if (i != first && !(views->ranks[i].of_stage && row_lanes_are_of_one_stage(views->rows, world, first, i)))
+		if (i != first && !(views->ranks[i].of_stage && job_rows_are_of_one_stage(views->rows, world, first, i)))
 			continue;
 		ranks[count++] = i;
 		adopted |= is_adopted(world, i);
@@ -428,11 +402,6 @@ static void tell_stage(struct world *world, struct findings *findings, const str
 	else if (count)
 		tell(world, findings, views, ranks, count, RW_SCOPE_STAGE, now_ns);
 	free(ranks);
-}
-
-static uint64_t settle_ns(bool by_rows)
-{
-	return by_rows ? LATE_SETTLE_ROWS_NS : LATE_SETTLE_NS;
 }
 
 static void consider(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
@@ -454,7 +423,8 @@ static void consider(struct world *world, struct findings *findings, const struc
 		return;
 	}
 	rank->wanted_ns = now_ns;
-	if (views->ranks[i].recent < views->ranks[i].least || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + settle_ns(views->ranks[i].by_rows) ||
+	bool of_level = views->ranks[i].of_level;
+	if (!is_late_now(of_level, lateness_of(world, views, i, of_level)) || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
@@ -479,16 +449,16 @@ static void consider_host(struct world *world, struct findings *findings, const 
 			close_over(findings, TOLD_HOST | i, now_ns);
 		return;
 	}
-	if (now_ns < host->since_ns + settle_ns(host->by_rows) || (open ? now_ns < open->told_ns + LATE_UPDATE_NS : host->parted))
+	if (now_ns < host->since_ns + LATE_SETTLE_NS || (open ? now_ns < open->told_ns + LATE_UPDATE_NS : host->parted))
 		return;
 	tell_host(world, findings, views, i, now_ns);
 }
 
-void late_tick(const struct lanes *lanes, const struct row_lanes *rows, struct world *world, struct findings *findings, uint64_t now_ns)
+void late_tick(const struct job_rows *rows, struct world *world, struct findings *findings, uint64_t now_ns)
 {
 	struct views views = { 0 };
 
-	if (look(lanes, rows, world, &views, now_ns) && look_for_partings(world, findings, &views, now_ns)) {
+	if (look(rows, world, &views, now_ns) && look_for_partings(world, findings, &views, now_ns)) {
 		count_late(world, &views, now_ns);
 		count_near(world, &views);
 		for (uint32_t i = 0; i < world->rank_room; i++)

@@ -12,7 +12,7 @@ bool silence_went_on(const struct world *world, uint32_t host)
 
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		const struct world_comm *comm = world->comms[i];
-		if (comm->fresh_cut_ns < silent_ns + SILENCE_PROOF_NS)
+		if (comm->fresh_row_ns < silent_ns + SILENCE_PROOF_NS)
 			continue;
 		for (uint32_t k = 0; k < comm->member_count; k++)
 			if (world->ranks[comm->members[k].rank].host == host && !comm->members[k].left)

@@ -193,21 +193,21 @@ static void tell_gone(struct look *look, const struct root *root)
 	tell(look, record);
 }
 
-/* After three cuts of this length, as far as that is known. */
-static uint64_t after_cuts_ns(uint32_t period_ms)
+/* After three rows of this length, as far as that is known. */
+static uint64_t after_rows_ns(uint32_t period_ms)
 {
-	uint64_t cuts_ns = 3 * (uint64_t)period_ms * 1000000;
+	uint64_t rows_ns = 3 * (uint64_t)period_ms * 1000000;
 
-	if (!cuts_ns)
+	if (!rows_ns)
 		return STAND_UNKNOWN_NS;
-	if (cuts_ns > STAND_AFTER_MAX_NS)
+	if (rows_ns > STAND_AFTER_MAX_NS)
 		return STAND_AFTER_MAX_NS;
-	return cuts_ns > STAND_AFTER_NS ? cuts_ns : STAND_AFTER_NS;
+	return rows_ns > STAND_AFTER_NS ? rows_ns : STAND_AFTER_NS;
 }
 
 static uint64_t after_ns(const struct world_comm *comm)
 {
-	return after_cuts_ns(comm->period_ms);
+	return after_rows_ns(comm->period_ms);
 }
 
 static uint64_t limit_of(const struct rw_finding *finding)
@@ -295,7 +295,7 @@ static void write_lost(const struct look *look, struct record *record, const cha
 		 (unsigned long long)finding->operation.sequence, operation);
 }
 
-/* For so long others may wait for the host's ranks while all is well: by the longest cuts of all communicators of the
+/* For so long others may wait for the host's ranks while all is well: by the longest rows of all communicators of the
  * missing one. */
 static uint64_t after_of_rank_ns(const struct world *world, const struct world_rank *rank)
 {
@@ -305,7 +305,7 @@ static uint64_t after_of_rank_ns(const struct world *world, const struct world_r
 		uint32_t period_ms = world_joined(world, rank, i)->period_ms;
 		longest_ms = period_ms > longest_ms ? period_ms : longest_ms;
 	}
-	return after_cuts_ns(longest_ms);
+	return after_rows_ns(longest_ms);
 }
 
 static void tell_lost(struct look *look, uint32_t at)

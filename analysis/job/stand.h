@@ -14,9 +14,9 @@
 #define STAND_LOOK_NS    500000000u
 #define STAND_WHY_NS     6000000000u  /* a WHY is sent every two seconds: one older than this is not used */
 #define STAND_GONE_NS    3000000000u  /* wait of others after which a rank that is gone or stopped is reported */
-#define STAND_AFTER_NS   3000000000u  /* the same for a rank that makes no progress; three cuts, if that is longer, … */
+#define STAND_AFTER_NS   3000000000u  /* the same for a rank that makes no progress; three rows, if that is longer, … */
 #define STAND_AFTER_MAX_NS 30000000000u /* … but not longer than this */
-#define STAND_UNKNOWN_NS 10000000000u /* the same while no cut is known; a rank that makes progress or is unknown is a notice … */
+#define STAND_UNKNOWN_NS 10000000000u /* the same while no row is known; a rank that makes progress or is unknown is a notice … */
 #define STAND_LIMIT_NS   30000000000u /* … up to this wait, or up to … */
 #define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time, and not beyond … */
 #define STAND_LIMIT_MOST 0.5          /* … this one */

@@ -114,18 +114,6 @@ struct world_member *world_member(const struct world *world, const struct world_
 	return NULL;
 }
 
-const struct world_cut *world_cut(const struct world *world, const struct world_member *member, uint8_t function, uint64_t sequence)
-{
-	uint16_t epoch = world_host(world, member->rank)->epoch;
-
-	for (uint32_t i = 0; i < WORLD_CUTS; i++) {
-		const struct world_cut *cut = &member->cuts[i];
-		if (cut->function == function && cut->sequence == sequence && cut->epoch == epoch)
-			return cut;
-	}
-	return NULL;
-}
-
 struct world_row *world_row(const struct world_member *member, uint64_t end)
 {
 	for (uint32_t i = 0; end && member->rows && i < WORLD_ROWS; i++)
@@ -315,7 +303,6 @@ static void move(struct world *world, uint32_t number, uint32_t host)
 	world->hosts[host].ranks++;
 	for (uint32_t i = 0; i < rank->membership_count; i++) {
 		struct world_member *member = &world->comms[rank->memberships[i].comm]->members[rank->memberships[i].member];
-		memset(member->cuts, 0, sizeof(member->cuts));
 		member->number = member->left_number = 0;
 		if (member->standing)
 			*member->standing = (struct world_standing){ 0 };
@@ -534,55 +521,6 @@ static bool take_membership(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
-static bool is_later(uint64_t sequence, uint32_t number, const struct world_cut *other)
-{
-	return number != other->number ? number > other->number : sequence > other->sequence;
-}
-
-/* An empty place, or the oldest. */
-static struct world_cut *oldest_cut(struct world_member *member)
-{
-	struct world_cut *oldest = &member->cuts[0];
-
-	for (uint32_t i = 0; i < WORLD_CUTS && oldest->function; i++)
-		if (!member->cuts[i].function || is_later(oldest->sequence, oldest->number, &member->cuts[i]))
-			oldest = &member->cuts[i];
-	return oldest;
-}
-
-static struct world_mark *mark_of(struct world_comm *comm, uint8_t function, uint64_t sequence, uint64_t now_ns)
-{
-	struct world_mark *oldest = &comm->marks[0];
-
-	for (uint32_t i = 0; i < WORLD_MARKS; i++) {
-		struct world_mark *mark = &comm->marks[i];
-		if (mark->function == function && mark->sequence == sequence)
-			return mark;
-		if (mark->first_ns < oldest->first_ns || (mark->first_ns == oldest->first_ns && mark->sequence < oldest->sequence))
-			oldest = mark;
-	}
-	*oldest = (struct world_mark){ .function = function, .sequence = sequence, .first_ns = now_ns };
-	return oldest;
-}
-
-/* How long a cut lasts, by the one before it of the same member. */
-static void note_period(struct world_comm *comm, const struct world_member *member, const struct world_cut *cut)
-{
-	const struct world_cut *before = NULL;
-
-	for (uint32_t i = 0; i < WORLD_CUTS; i++) {
-		const struct world_cut *other = &member->cuts[i];
-		if (other->function == cut->function && other->epoch == cut->epoch && other->sequence < cut->sequence &&
-		    (!before || other->sequence > before->sequence))
-			before = other;
-	}
-	if (!before)
-		return;
-	uint64_t us = (uint64_t)(cut->own_us - before->own_us) + (cut->inside_us - before->inside_us) +
-		      (cut->unseen_us - before->unseen_us);
-	comm->period_ms = us < 1000 ? 1 : us / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(us / 1000);
-}
-
 /* Whether it has waited for the way to be free. */
 static bool is_of_queue(const struct taking *taking)
 {
@@ -591,39 +529,21 @@ static bool is_of_queue(const struct taking *taking)
 	return back_ns && taking->now_ns < back_ns + WORLD_BACK_NS;
 }
 
-static bool take_cut(struct taking *taking, struct world_rank *rank)
+/* How long a row lasts, by the newest end before this one of the same member. */
+static void note_period(struct world_comm *comm, const struct world_rows *rows, const struct world_row *row)
 {
-	const struct rw_message *message = taking->message;
-	const struct rw_message_cut *told = &message->cut;
-	struct world_comm *comm;
-	struct world_member *member = find_member(taking, rank, told->comm, &comm);
+	const struct world_row *before = NULL;
 
-	if (!member || world_cut(taking->world, member, message->function, told->sequence))
-		return false;
-	struct world_cut *cut = oldest_cut(member);
-	if (cut->function && !is_later(told->sequence, (uint32_t)number_of(taking), cut) &&
-	    cut->epoch == taking->world->hosts[taking->host].epoch)
-		return false;
-	*cut = (struct world_cut){
-		.sequence = told->sequence,
-		.number = (uint32_t)number_of(taking),
-		.own_us = told->own_us,
-		.inside_us = told->inside_us,
-		.unseen_us = told->unseen_us,
-		.host_us = told->host_us,
-		.device_us = told->device_us,
-		.operations = told->operations,
-		.epoch = taking->world->hosts[taking->host].epoch,
-		.function = message->function,
-	};
-	member->cut_ns = comm->cut_ns = taking->now_ns;
-	if (!is_of_queue(taking))
-		comm->fresh_cut_ns = taking->now_ns;
-	mark_of(comm, message->function, told->sequence, taking->now_ns)->members++;
-	note_period(comm, member, cut);
-	if (taking->world->course)
-		course_note_cut(taking->world->course, member->rank, cut, taking->now_ns);
-	return true;
+	for (uint32_t i = 0; i < WORLD_ROWS; i++) {
+		const struct world_row *other = &rows->kept[i];
+		if (other->end && !other->between && other->end < row->end && (!before || other->end > before->end))
+			before = other;
+	}
+	if (!before)
+		return;
+	uint64_t us = (uint64_t)(row->own_us - before->own_us) + (row->inside_us - before->inside_us) +
+		      (row->unseen_us - before->unseen_us);
+	comm->period_ms = us < 1000 ? 1 : us / 1000 > UINT32_MAX ? UINT32_MAX : (uint32_t)(us / 1000);
 }
 
 /* NULL: it is of an earlier sender, or of calls that no longer end rows; or there is no memory. */
@@ -681,6 +601,13 @@ static bool take_row(struct taking *taking, struct world_rank *rank)
 	};
 	rows->newest = end > rows->newest ? end : rows->newest;
 	comm->row_ns = taking->now_ns;
+	if (!is_of_queue(taking))
+		comm->fresh_row_ns = taking->now_ns;
+	comm->in_steps |= told->steps != 0;
+	note_period(comm, rows, row);
+	if (taking->world->course)
+		course_note_row(taking->world->course, member->rank, row,
+				taking->world->hosts[taking->host].epoch, taking->now_ns);
 	if (number_of(taking) < rows->number)
 		return true;
 	rows->number = number_of(taking);
@@ -1018,7 +945,7 @@ static bool is_stale(const struct taking *taking)
 static bool take_message(struct taking *taking)
 {
 	static bool (*const takes[RW_MESSAGE_TYPES])(struct taking *, struct world_rank *) = {
-		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership, [RW_MESSAGE_CUT] = take_cut,
+		[RW_MESSAGE_RANK] = take_rank,     [RW_MESSAGE_MEMBER] = take_membership,
 		[RW_MESSAGE_FLIGHT] = take_flight, [RW_MESSAGE_CALLS] = take_calls,       [RW_MESSAGE_WHY] = take_why,
 		[RW_MESSAGE_FINDING] = take_finding, [RW_MESSAGE_REASON] = take_reason,
 		[RW_MESSAGE_RESULTS] = take_results, [RW_MESSAGE_CALLED] = take_called,

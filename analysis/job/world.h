@@ -35,9 +35,7 @@ enum {
 	WORLD_RANKS = 131072,
 	WORLD_COMMS = 131072,
 	WORLD_MEMBERSHIPS = 64, /* communicators per rank */
-	WORLD_CUTS = 8,         /* the newest cuts of a member */
 	WORLD_ROWS = 32,        /* the newest ends of rows of a member */
-	WORLD_MARKS = 16,       /* the newest marks of a communicator */
 	WORLD_FUNCTIONS = 6,    /* functions of a member's calls */
 	WORLD_ORDERS = 3,       /* the newest hashes of a member's calls */
 	WORLD_PLACES = 8,       /* the newest positions for which a communicator's members have reported hashes */
@@ -133,14 +131,6 @@ struct world_agreements {
 	bool told;          /* it has been reported: no further report */
 };
 
-struct world_cut {
-	uint64_t sequence;
-	uint32_t own_us, inside_us, unseen_us, host_us, device_us, operations;
-	uint32_t number; /* number of its batch, the low bits */
-	uint16_t epoch;
-	uint8_t function; /* 0 none */
-};
-
 /* The totals at the end of a row. */
 struct world_row {
 	uint64_t end; /* after so many calls of the function; 0 none */
@@ -155,7 +145,7 @@ struct world_rows {
 	uint64_t number, came_ns; /* of the newest batch with one, and when that came */
 	uint64_t newest;          /* the furthest end */
 	uint64_t behind_ns;       /* so much later than a later one an end came, at most; the weight of older ones decreases */
-	uint32_t calls, steps;    /* of a row, as that batch says */
+	uint32_t calls, steps;    /* of a row, as that batch says; steps 0: not known */
 	uint16_t epoch;
 	uint8_t function;
 	struct world_row kept[WORLD_ROWS];
@@ -167,22 +157,12 @@ struct world_member {
 	bool left;
 	bool unfollowed;   /* it may be in a transfer of which no flight is reported */
 	uint64_t number, left_number;
-	uint64_t cut_ns;   /* when its latest cut came */
 	struct world_standing *standing; /* NULL none */
 	struct world_orders *orders;     /* likewise */
 	struct world_rows *rows;         /* likewise */
-	struct world_cut cuts[WORLD_CUTS];
 };
 
-/* An operation after which the time of some members was cut. */
-struct world_mark {
-	uint64_t sequence, first_ns;
-	uint32_t members;
-	uint8_t function; /* 0 none */
-};
-
-struct lane;
-struct row_lane;
+struct comm_rows;
 struct course;
 struct search;
 
@@ -191,28 +171,25 @@ struct world_comm {
 	int32_t size;  /* 0 not known */
 	char name[20];
 	bool sends;    /* its members may be stages of a pipeline */
-	bool across;   /* no two members are stages of one pipeline: analysis/job/lanes.h */
+	bool across;   /* no two members are stages of one pipeline: analysis/job/pipelines.h */
 	uint32_t index;
 	struct world_member *members;
 	uint32_t member_count, member_room, hosts; /* hosts: number of hosts of its members */
 	uint32_t standing; /* number of members that have reported flights */
-	uint32_t period_ms; /* recent time from one cut to the next; 0 not known */
-	uint64_t cut_ns;   /* when the latest cut came … */
-	uint64_t fresh_cut_ns; /* … and the latest one that had not waited in a queue */
-	struct world_mark marks[WORLD_MARKS];
+	uint32_t period_ms; /* recent time from one end of a row to the next; 0 not known */
+	uint64_t row_ns;    /* when the latest row came … */
+	uint64_t fresh_row_ns; /* … and the latest one that had not waited in a queue */
 	struct world_place places[WORLD_PLACES];
 	uint32_t ordered;   /* number of members that have reported their order … */
-	uint32_t in_rows;   /* … and rows … */
-	uint64_t row_ns;    /* … and when the latest row came */
+	uint32_t in_rows;   /* … and rows */
+	bool in_steps;      /* rows of steps */
 	uint64_t parted_ns; /* since when the calls of some differ; 0: no difference is known */
 	uint64_t parting_looked_ns;
 	bool parting_told;
 	uint64_t parting_calls; /* it was reported by the hashes at this place; 0: not so */
 	struct search *search; /* for the first call that differs; NULL none */
 	struct world_agreements *agreements; /* NULL none */
-	struct lane *lane; /* NULL: its members are not compared */
-	bool chosen;       /* it is chosen to have a lane */
-	struct row_lane *row_lane; /* NULL: they are not compared row by row */
+	struct comm_rows *compared; /* analysis/job/job_rows.h; NULL: its members are not compared */
 };
 
 struct world_membership {
@@ -274,7 +251,7 @@ struct world_rank {
 	struct world_reason *reason; /* NULL none */
 	struct world_birth *birth;   /* NULL: nothing of that was reported */
 	uint64_t late_ns;  /* analysis/job/late.h */
-	uint32_t row_index; /* analysis/job/row_lanes.h */
+	uint32_t row_index; /* analysis/job/job_rows.h */
 };
 
 struct world {
@@ -301,7 +278,7 @@ struct world {
 	uint64_t excused_ns; /* when hosts were last excused (analysis/job/hearing.h); 0: never */
 	uint64_t begun_ns;   /* when its generation began */
 	uint32_t twins;      /* hosts with two senders of which that was not said yet */
-	struct course *course; /* gets each cut; NULL: the course is not kept */
+	struct course *course; /* gets each row; NULL: the course is not kept */
 };
 
 /* Takes a batch that batch_refuse() does not refuse. Nothing of `bytes` is kept. Returns 0 or -ENOMEM. */
@@ -339,10 +316,6 @@ bool world_is_explained(const struct world *world, uint32_t host);
 /* The rank, or the communicator's member, with this world rank; NULL: not known. */
 struct world_rank *world_rank(const struct world *world, uint32_t rank);
 struct world_member *world_member(const struct world *world, const struct world_comm *comm, uint32_t rank);
-/* The member's cut after that operation, as the present sender of its rank reported it; NULL: there is none. */
-const struct world_cut *world_cut(const struct world *world, const struct world_member *member, uint8_t function,
-				  uint64_t sequence);
-
 /* Where a row ends after so many calls, as was reported, or as it was put there; NULL: nothing is known of it. */
 struct world_row *world_row(const struct world_member *member, uint64_t end);
 /* Its place for another end, the oldest one's if none is free; NULL: it is older than all that are kept. There are

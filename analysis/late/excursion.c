@@ -120,7 +120,7 @@ static bool choose(struct comparison *comparison, uint32_t length, uint64_t leas
 static void add_up(struct comparison *comparison, uint32_t with)
 {
 	comparison->seen = peers_add_up(comparison->peers, &comparison->chosen, with);
-	comparison->seen.lasts = comparison->peers->stragglers->noise_lasts > 0 ? comparison->peers->stragglers->noise_lasts : EXCURSION_LASTS;
+	comparison->seen.lasts = EXCURSION_LASTS;
 	comparison->seen.apart = (double)comparison->chosen.units / comparison->chosen.ranks;
 }
 
@@ -190,8 +190,7 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 		usual = size_ns(k);
 	}
 	double steps = steps_of(comparison), lasts = noise_steps(comparison, i);
-	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !excursions_are_windows(comparison->peers->stragglers) &&
-	    !comparison->stands)
+	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !comparison->stands)
 		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
 	double times = steps / fmax(fmax(lasts, wandering_steps(comparison)), excursions_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
@@ -229,15 +228,10 @@ static double largest_ns(const struct comparison *comparison)
 	return size_ns(size);
 }
 
-/* Does it last for few steps at most? Work does not vary by whole steps. Nor do windows show much that lasts, as each averages several steps,
- * unless all of a host is late: then the few other hosts show too little. */
+/* Does it last for few steps at most? Work does not vary by whole steps. */
 static bool is_noise_short(const struct comparison *comparison)
 {
-	bool whole_host = comparison->chosen.units < comparison->chosen.ranks;
-
-	if (comparison->stands || (excursions_are_windows(comparison->peers->stragglers) && !whole_host))
-		return true;
-	return lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_SHORT;
+	return comparison->stands || lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_SHORT;
 }
 
 /* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
@@ -345,7 +339,7 @@ static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, u
 	uint32_t before = 0;
 
 	bool noise_may = (double)least_ns < EXCURSION_NO_NOISE * (double)comparison->peers->step_ns;
-	if (length < excursions_lengths[TWELVE] && !excursions_are_windows(comparison->peers->stragglers) && noise_may && !is_even(suspect, length))
+	if (length < excursions_lengths[TWELVE] && noise_may && !is_even(suspect, length))
 		return false;
 	for (uint32_t i = length; i < length + EXCURSION_PAST && suspect->step >= i; i++)
 		before += suspect_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
@@ -426,11 +420,10 @@ static bool is_too_early(struct comparison *comparison, double beyond_ns)
 			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
 }
 
-/* Larger by far than what it changes by, as noise that lasts for less than so many steps never is. Windows average several steps. */
+/* Larger by far than what it changes by, as noise that lasts for less than so many steps never is. */
 static bool is_constant(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
-	return excursions_are_windows(comparison->peers->stragglers) ||
-	       steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_QUIET;
+	return steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_QUIET;
 }
 
 /* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts

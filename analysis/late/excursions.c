@@ -25,11 +25,6 @@ uint64_t excursions_tolerance_ns(uint64_t step_ns)
 	return (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
 }
 
-bool excursions_are_windows(const struct stragglers *stragglers)
-{
-	return stragglers->noise_lasts > 0;
-}
-
 uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns)
 {
 	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > STRAGGLER_KEPT_BY_ALL ? suspect->step - STRAGGLER_KEPT_BY_ALL : 0;
@@ -39,7 +34,7 @@ uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const s
 	first = first > forgotten ? first : forgotten + 1;
 	while (count < EXCURSION_USUAL && step > first)
 		values[count++] = suspect_shown_ns(suspect, --step);
-	if (count < EXCURSION_USUAL_MIN || excursions_are_windows(stragglers))
+	if (count < EXCURSION_USUAL_MIN)
 		return excursions_tolerance_ns(step_ns);
 	sort_u64(values, count);
 	return values[count / 2] < excursions_tolerance_ns(step_ns) ? values[count / 2] : excursions_tolerance_ns(step_ns);

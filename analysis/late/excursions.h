@@ -49,9 +49,7 @@ uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 /* What of a lateness is more than what is usual. */
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns);
 /* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps
- * are known, and in windows. */
+ * are known. */
 uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns);
-/* Are the steps cuts (analysis/job/lanes.h)? Each of these averages several steps already. */
-bool excursions_are_windows(const struct stragglers *stragglers);
 
 #endif

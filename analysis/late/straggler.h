@@ -42,7 +42,6 @@ struct stragglers {
 	struct places *places; /* by process */
 	uint32_t places_count;
 	struct pace pace;
-	double noise_lasts;       /* assumed share of noise that is left a step later, until data show otherwise; 0: EXCURSION_LASTS */
 	uint32_t clock;           /* process whose first operation starts a step; JOB_NONE none yet */
 	uint64_t clock_ns;        /* when the newest step of that clock began */
 	uint32_t numberings;      /* counts how often steps were numbered anew */

@@ -58,9 +58,7 @@ struct suspect {
 	uint64_t ended_step; /* `step` when the last one ended */
 	bool open;
 	struct excursions excursions;
-	/* Of the stragglers that owns it; NULL in cuts (analysis/job/lanes.h), in
-	 * which lateness now and then is not looked for. */
-	struct intermittent *intermittent;
+	struct intermittent *intermittent; /* of the stragglers that owns it */
 };
 
 /* The least cost at which a rank counts as late in a step: STRAGGLER_COST_MIN_NS or STRAGGLER_SHARE_MIN of the step. */

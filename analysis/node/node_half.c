@@ -8,13 +8,13 @@
 
 #include "analysis/batch.h"
 #include "analysis/model.h"
-#include "analysis/node/cuts.h"
 #include "analysis/node/init_reports.h"
 #include "analysis/node/orders.h"
 #include "analysis/node/outbox.h"
 #include "analysis/node/reasons.h"
 #include "analysis/node/results.h"
 #include "analysis/node/roster.h"
+#include "analysis/node/row_reports.h"
 #include "analysis/node/standing.h"
 
 enum {
@@ -47,7 +47,7 @@ static void note_passage(void *argument, const struct account_passage *passage)
 {
 	struct node_half *half = argument;
 
-	cuts_note(&half->roster, &half->analysis->job, passage, &half->outbox);
+	row_reports_note(&half->roster, &half->analysis->job, passage, &half->outbox);
 	reasons_note(&half->reasons, passage);
 }
 

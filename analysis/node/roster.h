@@ -29,21 +29,10 @@ struct roster_rank {
 	const struct process *process; /* never dereferenced: identifies whose entry it is */
 	analysis_process_id id;
 	struct said said;
-	/* Totals of the account since the entry was made: analysis/node/cuts.h. */
+	/* Totals of the account since the entry was made: analysis/node/row_reports.h. */
 	uint64_t own_ns, inside_ns, unseen_ns, host_ns, device_ns;
-	uint64_t room_ns; /* of own_ns and device_ns: inside operations, while kernels waited for room */
 	uint32_t operations;
 	uint64_t why_ns; /* when a RW_MESSAGE_WHY about it was last sent */
-};
-
-/* After which operations of a communicator the time of one member is cut. */
-struct lane {
-	uint8_t function; /* with RW_MESSAGE_APART; 0: none was seen yet */
-	uint8_t shift;    /* after operations whose number is a multiple of 2^shift */
-	uint64_t number, seen_ns; /* of its last operation, counted from 1, and its end */
-	uint64_t last_ns;         /* end of the operation of the last cut */
-	uint64_t looked_ns;       /* when the shift was last fitted … */
-	uint32_t seen;            /* … and operations since then */
 };
 
 /* Mark of the order of a member's calls: analysis/node/orders.h. */
@@ -76,7 +65,6 @@ struct roster_member {
 	analysis_process_id id;
 	bool known;
 	struct said said;
-	struct lane lane;
 	struct row_ends row_ends;
 	struct order_mark mark;
 	struct result_rows *results; /* RESULTS_FUNCTIONS of them; NULL none */

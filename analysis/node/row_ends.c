@@ -80,14 +80,76 @@ static void count(struct row_ends *ends, const struct instance *instance, uint64
 	ends->calls[instance->function]++;
 }
 
-uint32_t row_ends_note(struct row_ends *ends, const struct instance *instance, uint64_t done_ns)
+static uint32_t end_by_steps(const struct row_ends *ends, const struct instance *instance)
 {
-	if (instance->by_interposer || instance->function >= RW_FUNCTION_COUNT)
-		return 0;
-	count(ends, instance, done_ns);
 	uint64_t calls = (uint64_t)ends->per_step * ends->steps;
-	if (instance->function != ends->function || !calls || calls > ROW_ENDS_CALLS ||
+
+	if (row_ends_function(instance) != ends->function || !calls || calls > ROW_ENDS_CALLS ||
 	    (instance->sequence + 1) % calls)
 		return 0;
 	return (uint32_t)calls;
+}
+
+/* From one end to the next it should be neither too short nor too long. How long it is follows from how fast operations
+ * come: the last row was often of another shift, ended close before a multiple of this one, or while operations came
+ * quicker. Where none came for too long, the shift is too large in any case, also where only some of the operations are
+ * seen. */
+static void fit_shift(struct row_calls *by, uint64_t done_ns, bool end)
+{
+	uint64_t lasted_ns = done_ns > by->looked_ns ? done_ns - by->looked_ns : 0;
+	double each_ns = (double)lasted_ns / by->seen;
+	double stretch_ns = each_ns * (double)(UINT64_C(1) << by->shift);
+
+	if (end && by->last_ns && done_ns < by->last_ns + ROW_ENDS_SHORT_NS)
+		by->shift += stretch_ns < ROW_ENDS_SHORT_NS && by->shift < ROW_ENDS_SHIFT_MAX;
+	else if (lasted_ns > ROW_ENDS_LONG_NS && by->shift)
+		do
+			stretch_ns = each_ns * (double)(UINT64_C(1) << --by->shift);
+		while (by->shift && stretch_ns > ROW_ENDS_LONG_NS);
+	by->seen = 0;
+	by->looked_ns = done_ns;
+	by->last_ns = end ? done_ns : by->last_ns;
+}
+
+/* The number of calls, roughly: as a power of two. */
+static int magnitude(uint64_t number)
+{
+	return number ? 64 - __builtin_clzll(number) : 0;
+}
+
+/* Is this function the one whose operations end rows? It is the one that was called most so far, which is the same on all
+ * hosts, whenever they began to look; of such that were called about as often it is the one with the least number. */
+static bool is_most_frequent(struct row_calls *by, uint8_t function, uint64_t number, uint64_t done_ns)
+{
+	bool stale = done_ns > by->seen_ns + ROW_ENDS_STALE_NS;
+	int more = magnitude(number) - magnitude(by->number);
+
+	if (!by->function || (by->function != function && (stale || more > 0 || (!more && function < by->function))))
+		*by = (struct row_calls){ .function = function, .looked_ns = done_ns };
+	if (by->function != function)
+		return false;
+	by->number = number;
+	by->seen++;
+	by->seen_ns = done_ns;
+	return true;
+}
+
+static uint32_t end_by_calls(struct row_calls *by, const struct instance *instance, uint64_t done_ns)
+{
+	uint64_t number = instance->sequence + 1, calls;
+
+	if (!is_most_frequent(by, row_ends_function(instance), number, done_ns))
+		return 0;
+	calls = UINT64_C(1) << by->shift;
+	bool end = number % calls == 0;
+	if (end || done_ns > by->looked_ns + ROW_ENDS_LONG_NS)
+		fit_shift(by, done_ns, end);
+	return end ? (uint32_t)calls : 0;
+}
+
+uint32_t row_ends_note(struct row_ends *ends, const struct instance *instance, uint64_t done_ns)
+{
+	if (!instance->by_interposer && instance->function < RW_FUNCTION_COUNT)
+		count(ends, instance, done_ns);
+	return ends->function ? end_by_steps(ends, instance) : end_by_calls(&ends->by_calls, instance, done_ns);
 }

@@ -12,6 +12,14 @@ struct parts {
 	bool stays;                         /* alike in all parts, and not as noise is that lasts */
 };
 
+/* Other ranks that are far from one, and of how many of them it is known that they do not differ by as much. */
+struct others {
+	double times; /* as late as any of them it is, at least */
+	double ranks, shown;
+	double places, places_shown; /* the same, counted by place */
+	uint32_t mates, together;    /* that are nearly as late; of its place */
+};
+
 /* What it worked longer, and was inside operations less. */
 struct spent {
 	double longer_ms, less_ms;
@@ -59,7 +67,7 @@ static bool open_parts(const struct late_series *series, uint32_t index, uint32_
 	for (uint32_t i = 0; i < LATE_LEVEL_PARTS; i++) {
 		if (!open_part(past, series->row - i * rows, rows, &parts->late_ms[i], &parts->either_ms[i]))
 			return false;
-		if (past->paired)
+		if (past->alike == 2)
 			parts->either_ms[i] = fmax(parts->either_ms[i], 0);
 		parts->least_ms = fmin(parts->least_ms, parts->late_ms[i]);
 		parts->most_ms = fmax(parts->most_ms, fmax(parts->late_ms[i], fabs(parts->either_ms[i])));
@@ -99,7 +107,7 @@ static bool wanders(const struct late_series *series, uint32_t index, uint32_t r
 	return changes < squares;
 }
 
-/* In half of the rows it was late by half of the mean: else it is late now and then, which the tests of steps tell. */
+/* In half of the rows it was late by half of the mean: else it is late now and then. */
 static bool is_late_mostly(const struct late_past *past, uint64_t newest, uint32_t rows, double mean_ms)
 {
 	uint32_t known = 0, late = 0;
@@ -112,21 +120,25 @@ static bool is_late_mostly(const struct late_past *past, uint64_t newest, uint32
 	return late * 2 >= known;
 }
 
-static bool is_far_on_average(const struct parts *own, const struct parts *other)
+/* How many times as late it is in each part as the other one was late or early in any. */
+static double times_in_parts(const struct parts *own, const struct parts *other)
+{
+	return own->least_ms / other->most_ms;
+}
+
+/* The same where the parts are alike: so many times LATE_LEVEL_BEYOND as LATE_LEVEL_PART and LATE_LEVEL_MEAN allow. */
+static double times_on_average(const struct parts *own, const struct parts *other)
 {
 	double most_ms = 0, least_ms = INFINITY;
 
+	if (!own->stays)
+		return 0;
 	for (uint32_t i = 0; i < LATE_LEVEL_PARTS; i++) {
 		least_ms = fmin(least_ms, own->either_ms[i]);
 		most_ms = fmax(most_ms, fabs(other->either_ms[i]));
 	}
-	return own->stays && most_ms * LATE_LEVEL_PART <= least_ms &&
-	       fabs(other->mean_ms) * LATE_LEVEL_MEAN <= own->mean_ms;
-}
-
-static bool is_far(const struct parts *own, const struct parts *other)
-{
-	return other->most_ms * LATE_LEVEL_BEYOND <= own->least_ms || is_far_on_average(own, other);
+	return LATE_LEVEL_BEYOND *
+	       fmin(least_ms / (most_ms * LATE_LEVEL_PART), own->mean_ms / (fabs(other->mean_ms) * LATE_LEVEL_MEAN));
 }
 
 /* What makes a whole host late makes its ranks late together. */
@@ -135,28 +147,73 @@ static bool is_of_same_place(const struct late_series *series, uint32_t one, uin
 	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
 }
 
-static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own)
+/* Of those that are compared with each other the median one differs from nothing, and shows nothing; of two the one that
+ * is not late does not. */
+static double shows(const struct late_past *past, const struct parts *other)
 {
-	uint32_t others = 0, mates = 0;
+	if (past->alike == 2)
+		return other->most_ms > 0;
+	return 1 - 1.0 / past->alike;
+}
+
+static void add_other(const struct late_series *series, const struct late_past *past, const struct parts *other,
+		      double times, struct others *others)
+{
+	double of_place = past->place ? 1.0 / series->placed[past->place] : 1, shown = shows(past, other);
+
+	others->times = fmin(others->times, times);
+	others->ranks++;
+	others->shown += shown;
+	others->places += of_place;
+	others->places_shown += shown * of_place;
+}
+
+/* False: the rank is not far enough from this one. */
+static bool weigh(const struct late_series *series, uint32_t index, uint32_t i, const struct parts *own,
+		  const struct parts *other, struct others *others)
+{
+	bool late = other->mean_ms * 2 >= own->mean_ms;
+	double times = fmax(times_in_parts(own, other), times_on_average(own, other));
+
+	if (series->pasts[i].open)
+		return own->mean_ms * LATE_SERIES_BESIDE >= other->mean_ms;
+	if (times >= LATE_LEVEL_BEYOND) {
+		add_other(series, &series->pasts[i], other, times, others);
+		return true;
+	}
+	if (late && is_of_same_place(series, index, i)) {
+		others->together++;
+		return true;
+	}
+	others->mates++;
+	return late && other->mean_ms <= own->mean_ms;
+}
+
+/* Of one host ranks differ for good by little; of several, if not by as much as this, by as much as chance has it. */
+static double least_times(const struct late_series *series, uint32_t index, const struct others *others, bool differs)
+{
+	uint32_t place = series->pasts[index].place;
+
+	if (!place || !differs)
+		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
+	bool whole = others->together && others->together + 1 == series->placed[place];
+	return whole ? late_level_beyond(others->places + 1, others->places_shown)
+		     : late_level_beyond(others->ranks + 1, others->shown);
+}
+
+static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own,
+		     double row_ms)
+{
+	struct others others = { .times = INFINITY };
 
 	for (uint32_t i = 0; i < series->count; i++) {
 		struct parts other;
-		if (i == index || !open_parts(series, i, rows, &other))
-			continue;
-		if (series->pasts[i].open && own->mean_ms * LATE_SERIES_BESIDE < other.mean_ms)
-			return false;
-		if (series->pasts[i].open)
-			continue;
-		others++;
-		if (is_far(own, &other))
-			continue;
-		bool late = other.mean_ms * 2 >= own->mean_ms;
-		if (late && is_of_same_place(series, index, i))
-			continue;
-		if (!late || other.mean_ms > own->mean_ms || ++mates * LATE_LEVEL_MATES > series->count)
+		if (i != index && open_parts(series, i, rows, &other) && !weigh(series, index, i, own, &other, &others))
 			return false;
 	}
-	return others >= LATE_LEVEL_OTHERS;
+	double least = least_times(series, index, &others, own->mean_ms < LATE_LEVEL_DIFFER * row_ms);
+	double known = others.ranks + others.together + others.mates + 1;
+	return isfinite(least) && others.times >= least && others.mates * LATE_LEVEL_MATES <= known;
 }
 
 static uint32_t rows_of_part(const struct late_series *series, uint32_t index, double row_ms)
@@ -169,10 +226,10 @@ static uint32_t rows_of_part(const struct late_series *series, uint32_t index, d
 
 static double least_ms(const struct late_past *past, double row_ms)
 {
-	return LATE_LEVEL_SHARE * row_ms * (past->paired ? LATE_LEVEL_PAIR : 1);
+	return LATE_LEVEL_SHARE * row_ms * (past->alike == 2 ? LATE_LEVEL_PAIR : 1);
 }
 
-static bool is_proven_over(const struct late_series *series, uint32_t index, uint32_t rows, double row_ms)
+static bool is_proven_over(const struct late_series *series, uint32_t index, uint32_t rows, double row_ms, bool mostly)
 {
 	struct parts own;
 
@@ -180,17 +237,32 @@ static bool is_proven_over(const struct late_series *series, uint32_t index, uin
 	    own.least_ms < least_ms(&series->pasts[index], row_ms))
 		return false;
 	own.stays = is_alike(&own) && !wanders(series, index, rows, own.mean_ms);
-	return is_late_mostly(&series->pasts[index], series->row, LATE_LEVEL_PARTS * rows, own.mean_ms) &&
-	       is_level(series, index, rows, &own);
+	return (!mostly || is_late_mostly(&series->pasts[index], series->row, LATE_LEVEL_PARTS * rows, own.mean_ms)) &&
+	       is_level(series, index, rows, &own, row_ms);
+}
+
+bool late_level_may_be(const struct late_series *series, uint32_t index, double row_ms)
+{
+	const struct late_past *past = &series->pasts[index];
+	double late_ms, either_ms;
+
+	return open_part(past, series->row, LATE_LEVEL_ROWS, &late_ms, &either_ms) && late_ms >= least_ms(past, row_ms);
 }
 
 /* Over twice as many rows noise is smaller on average. */
-bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms)
+bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms, bool mostly)
 {
 	for (uint32_t rows = rows_of_part(series, index, row_ms); rows <= LATE_LEVEL_ROWS_MAX; rows *= 2)
-		if (is_proven_over(series, index, rows, row_ms))
+		if (is_proven_over(series, index, rows, row_ms, mostly))
 			return true;
 	return false;
+}
+
+double late_level_mean_ms(const struct late_series *series, uint32_t index)
+{
+	struct spent spent = add_up(&series->pasts[index], series->row, LATE_LEVEL_PARTS * LATE_LEVEL_ROWS);
+
+	return spent.rows ? late_level_either_way(spent.longer_ms, spent.less_ms) / spent.rows : 0;
 }
 
 bool late_level_lasts(const struct late_series *series, uint32_t index, double row_ms)

@@ -18,7 +18,7 @@ struct window {
 
 static void empty(struct late_past *past, bool open, uint32_t place)
 {
-	*past = (struct late_past){ .open = open, .place = place };
+	*past = (struct late_past){ .open = open, .place = place, .alike = 1 };
 	for (int i = 0; i < LATE_SERIES_KEPT; i++)
 		past->longer_ms[i] = past->less_ms[i] = NAN;
 }
@@ -36,9 +36,30 @@ bool late_series_has(struct late_series *series, uint32_t count)
 	return true;
 }
 
+static bool has_place(struct late_series *series, uint32_t place)
+{
+	if (place < series->places)
+		return true;
+	uint32_t *placed = realloc(series->placed, (place + 1) * sizeof(*placed));
+	if (!placed)
+		return false;
+	series->placed = placed;
+	for (; series->places <= place; series->places++)
+		placed[series->places] = 0;
+	return true;
+}
+
 void late_series_place(struct late_series *series, uint32_t index, uint32_t place)
 {
-	series->pasts[index].place = place;
+	struct late_past *past = &series->pasts[index];
+
+	if (past->place == place)
+		return;
+	if (past->place)
+		series->placed[past->place]--;
+	past->place = has_place(series, place) ? place : 0;
+	if (past->place)
+		series->placed[past->place]++;
 }
 
 void late_series_begin(struct late_series *series)
@@ -83,7 +104,8 @@ static void add_noise(struct late_noise *noise, double now_ms, double before_ms,
 	noise->further = noise->further * left + now_ms * without_outliers(noise, further_ms);
 }
 
-void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired)
+void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms,
+		     uint32_t alike)
 {
 	struct late_past *past = &series->pasts[index];
 	double late_ms = fmin(longer_ms, less_ms), before_ms = late_at(series, index, 1),
@@ -91,9 +113,29 @@ void late_series_put(struct late_series *series, uint32_t index, double longer_m
 
 	past->longer_ms[series->row % LATE_SERIES_KEPT] = (float)longer_ms;
 	past->less_ms[series->row % LATE_SERIES_KEPT] = (float)less_ms;
-	past->paired = paired;
+	past->alike = alike;
 	if (series->row > LATE_SERIES_FIRST + 2 && !isnan(late_ms) && !isnan(before_ms) && !isnan(further_ms))
 		add_noise(&past->noise, late_ms, before_ms, further_ms);
+}
+
+/* times: 1 or -1. */
+static void add_to_sums(struct late_noise_sums *sums, const struct late_noise *noise, double times)
+{
+	if (noise->rows <= 0)
+		return;
+	double level = noise->sum_ms * noise->sum_ms / noise->rows;
+	sums->rows += times * noise->rows;
+	sums->squares += times * (noise->squares - level);
+	sums->products += times * (noise->products - level);
+	sums->further += times * (noise->further - level);
+}
+
+void late_series_end(struct late_series *series)
+{
+	series->noise = (struct late_noise_sums){ 0 };
+	for (uint32_t i = 0; i < series->count; i++)
+		if (!series->pasts[i].open)
+			add_to_sums(&series->noise, &series->pasts[i].noise, 1);
 }
 
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back)
@@ -155,23 +197,15 @@ static bool is_steady(const struct window *window)
 /* Each rank's average apart. */
 static double left_later(const struct late_series *series, uint32_t index, double *further)
 {
-	double rows = 0, squares = 0, products = 0, twice = 0;
+	struct late_noise_sums others = series->noise;
 
-	for (uint32_t i = 0; i < series->count; i++) {
-		const struct late_noise *noise = &series->pasts[i].noise;
-		if (i == index || series->pasts[i].open || noise->rows <= 0)
-			continue;
-		double level = noise->sum_ms * noise->sum_ms / noise->rows;
-		rows += noise->rows;
-		squares += noise->squares - level;
-		products += noise->products - level;
-		twice += noise->further - level;
-	}
+	if (!series->pasts[index].open)
+		add_to_sums(&others, &series->pasts[index].noise, -1);
 	*further = 1;
-	if (rows < LATE_SERIES_PAIRS)
+	if (others.rows < LATE_SERIES_PAIRS)
 		return 1;
-	*further = squares > 0 ? twice / squares : 0;
-	return squares > 0 ? fmax(products / squares, 0) : 0;
+	*further = others.squares > 0 ? others.further / others.squares : 0;
+	return others.squares > 0 ? fmax(others.products / others.squares, 0) : 0;
 }
 
 /* By its autocorrelations, which are added up as if they went on as from the first to the second: where only a part of
@@ -301,14 +335,18 @@ static bool was_as_late(const struct late_series *series, uint32_t index, const 
 /* Noise that lasts begins and stays as a fault does; but where there is such noise, it has hit others, too. */
 static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window, bool lasts)
 {
+	uint32_t mates = 0, known = 1;
+
 	for (uint32_t i = 0; i < series->count; i++) {
 		if (i == index || series->pasts[i].open)
 			continue;
-		bool together = is_of_same_place(series, index, i) && is_late_with(series, i, window);
+		bool together = is_late_with(series, i, window);
+		mates += together && !is_of_same_place(series, index, i);
+		known += !isnan(late_at(series, i, 0));
 		if (was_as_late(series, i, window, together ? window->length : 0, lasts))
 			return true;
 	}
-	return false;
+	return mates * LATE_SERIES_MATES > known;
 }
 
 static bool is_proven_over(const struct late_series *series, uint32_t index, const struct window *window, double row_ms)
@@ -336,9 +374,13 @@ bool late_series_is_proven(const struct late_series *series, uint32_t index, dou
 
 void late_series_open(struct late_series *series, uint32_t index, bool open)
 {
-	series->pasts[index].open = open;
+	struct late_past *past = &series->pasts[index];
+
+	if (past->open != open)
+		add_to_sums(&series->noise, &past->noise, open ? -1 : 1);
+	past->open = open;
 	if (open)
-		series->pasts[index].explained = series->row;
+		past->explained = series->row;
 }
 
 void late_series_forget(struct late_series *series)
@@ -346,10 +388,12 @@ void late_series_forget(struct late_series *series)
 	for (uint32_t i = 0; i < series->count; i++)
 		empty(&series->pasts[i], series->pasts[i].open, series->pasts[i].place);
 	series->row = 0;
+	series->noise = (struct late_noise_sums){ 0 };
 }
 
 void late_series_free(struct late_series *series)
 {
 	free(series->pasts);
+	free(series->placed);
 	*series = (struct late_series){ 0 };
 }

@@ -25,6 +25,7 @@ enum {
 	LATE_SERIES_OUTLIERS = 7, /* one of so many rows since then may be one in which it was late by less than half */
 	LATE_SERIES_BEYOND = 2,   /* times as late as any other rank ever was, unless a finding explains that, … */
 	LATE_SERIES_RUN = 3,      /* … over so many rows on average where noise does not last */
+	LATE_SERIES_MATES = 8,    /* one of so many ranks may be as late since then, as it may be at fault, too */
 	LATE_SERIES_BESIDE = 2,   /* beside a rank that is named another one must be late by such a part of it */
 	LATE_SERIES_KEPT = 256,   /* rows of history a rank */
 	LATE_SERIES_MEMORY = 64,  /* rows over which it is measured how long noise lasts */
@@ -45,6 +46,12 @@ struct late_noise {
 	double products, further; /* with the row before, and with the one before that */
 };
 
+/* What all ranks that are not named show of how long noise lasts: of each of their rows, and of its products with the row
+ * before and the one before that, what their means are not. */
+struct late_noise_sums {
+	double rows, squares, products, further;
+};
+
 /* One rank's past. */
 struct late_past {
 	/* By row % LATE_SERIES_KEPT, what it worked longer than it is measured by, and was inside operations less;
@@ -53,26 +60,32 @@ struct late_past {
 	struct late_noise noise;
 	uint64_t explained; /* up to this row a finding explains what it was late by; 0 none did */
 	uint32_t place;     /* where it is: the same number for ranks that may be late together; 0: nowhere */
+	uint32_t alike;     /* ranks that are compared with each other, this one among them; of two one is early by what
+			     * the other one is late by */
 	bool open;          /* it is named */
-	bool paired;        /* it is compared with one other, which is early by what this one is late by */
 };
 
 struct late_series {
 	struct late_past *pasts;
 	uint32_t count; /* of pasts */
+	uint32_t *placed, places; /* by place: how many ranks are there */
+	struct late_noise_sums noise;
 	uint64_t row;   /* the newest, from 1 on; 0 none yet */
 };
 
 /* Room for so many ranks: those that are new have no past. false: there is no memory, and nothing has changed. */
 bool late_series_has(struct late_series *series, uint32_t count);
 /* Ranks of one place, as a host, may all be late by one fault: who is late together with another of its place is not
- * measured by that. */
+ * measured by that. place: from 1 on; on lack of memory it is nowhere. */
 void late_series_place(struct late_series *series, uint32_t index, uint32_t place);
 /* The next row begins: nothing is known of any rank in it. */
 void late_series_begin(struct late_series *series);
-/* What this rank worked longer in it, and was inside operations less. paired: than one other rank. */
-void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, bool paired);
-/* Once all ranks are put: has this one become late for good? row_ms: how long rows usually last. */
+/* What this rank worked longer in it, and was inside operations less. alike: as many ranks are
+ * compared with each other. */
+void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms, uint32_t alike);
+/* All ranks are put that are known in the newest row: what follows may be asked. */
+void late_series_end(struct late_series *series);
+/* Has this one become late for good? row_ms: how long rows usually last. */
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms);
 /* Was it late by half of what a lateness must cost in the newest row? */
 bool late_series_is_late(const struct late_series *series, uint32_t index, double row_ms);

@@ -113,12 +113,10 @@ static uint32_t keep_alike(const struct row_judge *judge, struct row_entry *entr
 /* Of sorted values, the median of all but one that equals `own`. */
 static double median_but(const uint64_t *sorted, uint32_t count, uint64_t own)
 {
-	uint32_t at = 0, others = count - 1;
+	uint32_t others = count - 1, low = (others - 1) / 2, high = others / 2;
 
-	while (at + 1 < count && sorted[at] < own)
-		at++;
-	uint32_t low = (others - 1) / 2, high = others / 2;
-	return ((double)sorted[low < at ? low : low + 1] + (double)sorted[high < at ? high : high + 1]) / 2;
+	return ((double)sorted[sorted[low] < own ? low : low + 1] +
+		(double)sorted[sorted[high] < own ? high : high + 1]) / 2;
 }
 
 static void judge_group(struct row_judge *judge, struct row_entry *entries, uint32_t count, const struct stages *stages)
@@ -138,7 +136,7 @@ static void judge_group(struct row_judge *judge, struct row_entry *entries, uint
 	for (uint32_t i = 0; i < count; i++) {
 		double longer_ns = (double)entries[i].own_ns - median_but(values, count, entries[i].own_ns);
 		double less_ns = median_but(inside, count, entries[i].inside_ns) - (double)entries[i].inside_ns;
-		late_series_put(&judge->late, entries[i].rank, longer_ns / 1e6, less_ns / 1e6, count == 2);
+		late_series_put(&judge->late, entries[i].rank, longer_ns / 1e6, less_ns / 1e6, count);
 	}
 }
 
@@ -191,19 +189,26 @@ static void judge_stages(struct row_judge *judge, const struct stages *stages)
 		double others = find_all(judge, stages, i);
 		double late_ms = stages->own_ms[i] - stage->usual_ms * fmax(others, 1);
 		if (others > 0 && stage->usual_ms > 0)
-			late_series_put(&judge->stages_late, stages->numbers[i], late_ms, late_ms, false);
+			late_series_put(&judge->stages_late, stages->numbers[i], late_ms, late_ms, stages->count);
 	}
 	for (uint32_t i = 0; i < stages->count; i++)
 		learn(&judge->stages[stages->numbers[i]], stages->own_ms[i], all > 0 ? all : 1);
 }
 
+/* Who seems to be late is compared with all ranks. */
+static bool may_compare(struct row_judge *judge)
+{
+	judge->pairs += judge->count;
+	return judge->pairs <= ROW_JUDGE_PAIRS || judge->pairs <= judge->count;
+}
+
 /* Late beyond chance from now on, or no longer. */
-static void decide(struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns, uint64_t *decided_ns,
-		   uint32_t *clean)
+static void decide(struct row_judge *judge, struct late_series *series, uint32_t index, double lasts_ms, uint64_t at_ns,
+		   uint64_t *decided_ns, uint32_t *clean)
 {
 	bool late = late_series_is_late(series, index, lasts_ms);
 
-	if (late && !*decided_ns && late_series_is_proven(series, index, lasts_ms)) {
+	if (late && !*decided_ns && may_compare(judge) && late_series_is_proven(series, index, lasts_ms)) {
 		*decided_ns = at_ns;
 		*clean = 0;
 	} else if (*decided_ns) {
@@ -232,8 +237,8 @@ static void decide_level(struct row_judge *judge, const struct row_entry *entry,
 
 	if (rank->of_level)
 		rank->of_level = late_level_lasts(&judge->late, entry->rank, row_ms);
-	else if (!*decided_ns)
-		rank->of_level = late_level_is_proven(&judge->late, entry->rank, row_ms);
+	else if (!*decided_ns && !entry->ragged && late_level_may_be(&judge->late, entry->rank, row_ms) && may_compare(judge))
+		rank->of_level = late_level_is_proven(&judge->late, entry->rank, row_ms, judge->mostly);
 	if (rank->of_level && !*decided_ns)
 		*decided_ns = rank->level_ns ? rank->level_ns : entry->until_ns;
 	rank->level_ns = rank->of_level ? *decided_ns : 0;
@@ -248,9 +253,8 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	uint64_t own_ns = rank->of_stage ? 0 : rank->decided_ns;
 	bool before = rank->decided_ns;
 
-	decide(&judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
-	if (judge->levels)
-		decide_level(judge, entry, row_ms, &own_ns);
+	decide(judge, &judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
+	decide_level(judge, entry, row_ms, &own_ns);
 	rank->of_stage = !own_ns && stage->decided_ns;
 	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns;
 	rank->stage = entry->stage;
@@ -288,15 +292,18 @@ static void judge_all(struct row_judge *judge, struct stages *stages, struct row
 static void judge_row(struct row_judge *judge, struct stages *stages, struct row_entry *entries, uint32_t count,
 		      double row_ms, bool pipelined)
 {
+	judge->pairs = 0;
 	late_series_begin(&judge->late);
 	late_series_begin(&judge->stages_late);
 	for (uint32_t i = 0; i < judge->count; i++)
 		judge->stages[i].late_ms = NAN;
 	judge_all(judge, stages, entries, count, pipelined);
+	late_series_end(&judge->late);
+	late_series_end(&judge->stages_late);
 	for (uint32_t i = 0; i < stages->count; i++) {
 		struct row_judge_stage *stage = &judge->stages[stages->numbers[i]];
 		stage->late_ms = late_series_late_ms(&judge->stages_late, stages->numbers[i], 0);
-		decide(&judge->stages_late, stages->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
+		decide(judge, &judge->stages_late, stages->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
 		       &stage->clean);
 	}
 	for (uint32_t i = 0; i < count; i++)

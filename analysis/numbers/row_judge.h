@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges one row after the other, once the rows of all ranks are there: a host's own (analysis/late/rows.h), or those
- * that many hosts report (analysis/job/row_lanes.h). It knows no ranks, only their indexes, and no clock.
+ * that many hosts report (analysis/job/job_rows.h). It knows no ranks, only their indexes, and no clock.
  *
  * A rank is late in a row by what it works longer than the median of the others of its group, and is inside operations
  * less; the smaller of the two, signed. A stage of a pipeline whose ranks all work longer is late by what it works
@@ -18,6 +18,7 @@
 
 enum {
 	ROW_JUDGE_CLEAN = 5,   /* rows in a row without lateness acquit */
+	ROW_JUDGE_PAIRS = 1 << 19, /* of ranks that are compared in a row, at most: who may be late comes to it in a later one */
 	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
 };
 #define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */
@@ -32,6 +33,7 @@ struct row_entry {
 	uint64_t own_ns, inside_ns, unseen_ns;
 	uint64_t until_ns; /* when it ended it, on any clock; not 0 */
 	uint32_t operations;
+	bool ragged; /* it sees operations end at other times than most do: what it is late by little may be no work */
 	/* What row_judge() says of it: */
 	bool judged;      /* it was compared; else what follows is 0 */
 	bool begins;      /* from this row on it is taken to be late */
@@ -64,8 +66,9 @@ struct row_judge {
 	struct row_judge_rank *ranks;
 	struct row_judge_stage *stages;
 	uint32_t count; /* of ranks and of stages */
-	bool levels;    /* analysis/numbers/late_level.h is asked, too */
+	bool mostly;    /* who is late now and then is left to other tests: to be of a level it must be so in most rows */
 	struct late_series late, stages_late;
+	uint64_t pairs; /* that were compared in the row that is judged */
 };
 
 /* Room for so many ranks. false: there is no memory; those that were there are still. */

@@ -49,7 +49,7 @@ struct rw_batch {
 enum rw_message_type {
 	RW_MESSAGE_RANK = 1,    /* which process a rank is, and whether it is alive; at a change, 2 s, 4 s, 8 s … later, and every 30 s */
 	RW_MESSAGE_MEMBER = 2,  /* the rank is in a communicator; sent as often as RANK */
-	RW_MESSAGE_CUT = 3,     /* how the rank spent its time, up to the end of an operation that all members of a communicator share */
+	/* 3 is not used */
 	RW_MESSAGE_FLIGHT = 4,  /* its oldest unfinished operation of any communicator, if that is older than a second; every second */
 	RW_MESSAGE_CALLS = 5,   /* how many calls it has made on a communicator, where nothing has moved for a second; and which calls they
 				 * were, at sequence positions that all members pass */
@@ -64,7 +64,8 @@ enum rw_message_type {
 	RW_MESSAGE_CALLED = 12, /* a piece of the answer: one call of the rank, and a hash of the calls up to it; once for each ask */
 	RW_MESSAGE_INIT = 13,   /* the rank is in the init of a communicator, and has been for a second; every second */
 	RW_MESSAGE_ABSENT = 14, /* the answer to a RW_MESSAGE_ASK with RW_ASK_ABSENCE: what the rank's process does; every second for 15 s after each ask */
-	RW_MESSAGE_ROW = 15,    /* how the rank spent its time, up to the end of a row of steps; each row */
+	RW_MESSAGE_ROW = 15,    /* how the rank spent its time, up to the end of an operation that all members of a communicator
+				 * share; each row */
 	RW_MESSAGE_TYPES,
 };
 
@@ -107,40 +108,28 @@ struct rw_message_member {
 };
 
 /*
- * Running totals of the rank's time over all its communicators, in µs, and counts, both modulo 2^32. They run from some moment
- * after the sender's start up to the end of operation (comm, function of the message, sequence) on this rank.
+ * Running totals of the rank's time over all its communicators, in µs, and counts, modulo 2^32 where not said otherwise. They run
+ * from some moment after the sender's start up to the end of a row on this rank: of the operation of (comm, function of
+ * the message) whose number, counted from 1, is row × calls.
  *
- * The difference of two such messages is how the rank spent its time between the two operations. Such an operation ends on all
- * members at once. So the same two operations divide the time of all members alike, without a common clock.
- */
-struct rw_message_cut {
-	uint64_t comm;
-	uint64_t sequence;
-	uint32_t own_us;    /* time inside no operation: its computation, or its host; and inside, while its kernel waited for room on its GPU */
-	uint32_t inside_us; /* time inside operations: waits and transfers. The host's collector cannot separate the two where this is
-			     * the host's only rank in the communicator; a reader that compares members can */
-	uint32_t unseen_us; /* time with unknown use: not followed, captured, lost. The three add up to the time between two cuts */
-	uint32_t host_us;   /* part of own_us: periods at whose end the host launched while the GPU was idle … */
-	uint32_t device_us; /* … and periods before whose beginning the host had launched, and waits for room */
-	uint32_t operations; /* number of operations included */
-};
-
-/*
- * The same totals, but with waits for room inside, up to the end of a row: of the operation of (comm, function of the message) whose number, counted from 1, is row × calls. A
- * row is what the rank does in `steps` steps, each of which makes calls / steps of these operations. So all members end it at once, and
- * its number is the same on all of them.
+ * The difference of two such messages is how the rank spent its time between the two operations. Such an operation ends
+ * on all members at once, and its number is the same on all of them. So the same two rows divide the time of all members
+ * alike, without a common clock.
  */
 struct rw_message_row {
 	uint64_t comm;
 	uint32_t row;        /* its number, from 1 */
 	uint32_t calls;      /* of the function in each row; a multiple of `steps` */
-	uint32_t own_us;     /* as in struct rw_message_cut … */
-	uint32_t inside_us;
-	uint32_t unseen_us;
-	uint32_t host_us;
-	uint32_t device_us;
-	uint16_t operations; /* … modulo 2^16 */
-	uint16_t steps;      /* of each row */
+	uint32_t own_us;     /* time inside no operation: its computation, or its host; and inside, while its kernel waited for
+			      * room on its GPU */
+	uint32_t inside_us;  /* time inside operations: waits and transfers. The host's collector cannot separate the two where
+			      * this is the host's only rank in the communicator; a reader that compares members can */
+	uint32_t unseen_us;  /* time with unknown use: not followed, captured, lost. The three add up to the time between two
+			      * rows */
+	uint32_t host_us;    /* part of own_us: periods at whose end the host launched while the GPU was idle … */
+	uint32_t device_us;  /* … and periods before whose beginning the host had launched, and waits for room */
+	uint16_t operations; /* number of operations included, modulo 2^16 */
+	uint16_t steps;      /* of each row: each step makes calls / steps of these operations. 0: steps are not known */
 };
 
 enum rw_message_flight_flag {
@@ -327,7 +316,6 @@ struct rw_message {
 	union {
 		struct rw_message_rank of_rank;
 		struct rw_message_member member;
-		struct rw_message_cut cut;
 		struct rw_message_row row;
 		struct rw_message_flight flight;
 		struct rw_message_calls calls;
@@ -348,7 +336,6 @@ static_assert(sizeof(struct rw_batch) == 192, "docs/messages.md");
 static_assert(sizeof(struct rw_message) == RW_MESSAGE_SIZE, "docs/messages.md");
 static_assert(sizeof(struct rw_message_rank) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_member) == 40, "docs/messages.md");
-static_assert(sizeof(struct rw_message_cut) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_row) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_flight) == 40, "docs/messages.md");
 static_assert(sizeof(struct rw_message_calls) == 40, "docs/messages.md");

@@ -11,12 +11,12 @@
 
 #include "job_messages.h"
 
-static const double work_s = 1.4, transfers_s = 0.2; /* of a cut, which is about two seconds with its waits */
+static const double work_s = 1.4, transfers_s = 0.2; /* of a row, which is about two seconds with its waits */
 static const double differ = 0.02;	   /* ranks differ for good by up to this, either way */
 static const double host_noise = 0.004, host_lasts = 0.97;
 static const double rank_noise = 0.006, rank_lasts = 0.9;
-static const double cut_noise = 0.006;	   /* that is over with the cut */
-static const double stalls = 1e-6, stall_s = 0.5;      /* of a rank in a cut, and how long on average (exponential) */
+static const double row_noise = 0.006;	   /* that is over with the row */
+static const double stalls = 1e-6, stall_s = 0.5;      /* of a rank in a row, and how long on average (exponential) */
 static const double pauses = 4e-7, pause_s = 1;	       /* likewise of a host */
 static const double checkpoint_every_s = 1800, checkpoint_s = 8;
 
@@ -24,10 +24,10 @@ struct day {
 	struct job_half *half;
 	struct job_messages job;
 	float *differs, *rank_is, *host_is; /* share of the work */
-	double *own_s;			    /* of this cut */
-	uint64_t random, cuts, sent; /* sent: batches of each host */
+	double *own_s;			    /* of this row */
+	uint64_t random, rows, sent; /* sent: batches of each host */
 	double times;			    /* as much noise */
-	double now_s, checkpoint_at_s, longest_cut_s, cpu_s;
+	double now_s, checkpoint_at_s, longest_row_s, cpu_s;
 	uint32_t warnings, notices;
 };
 
@@ -82,7 +82,7 @@ static float goes_on(struct day *day, float value, double lasts, double deviatio
 static double work(struct day *day, int rank, float of_host)
 {
 	day->rank_is[rank] = goes_on(day, day->rank_is[rank], rank_lasts, rank_noise);
-	double noisy = of_host + day->rank_is[rank] + cut_noise * noise(day);
+	double noisy = of_host + day->rank_is[rank] + row_noise * noise(day);
 	double own_s = work_s * (1 + day->differs[rank] + day->times * noisy);
 	if (uniform(day) < stalls)
 		own_s += stall_s * exponential(day);
@@ -96,7 +96,7 @@ static double checkpoint(struct day *day)
 }
 
 /* Nobody goes on before the last has come. */
-static void cut(struct day *day)
+static void end_row(struct day *day)
 {
 	bool saves = day->now_s >= day->checkpoint_at_s;
 	double last_s = 0;
@@ -117,21 +117,21 @@ static void cut(struct day *day)
 		day->job.inside_us[rank] += (uint64_t)((lasted_s - day->own_s[rank]) * 1e6);
 	}
 	day->now_s += lasted_s;
-	day->longest_cut_s = lasted_s > day->longest_cut_s ? lasted_s : day->longest_cut_s;
-	day->cuts++;
+	day->longest_row_s = lasted_s > day->longest_row_s ? lasted_s : day->longest_row_s;
+	day->rows++;
 }
 
 /* What the hosts send, and the job half does, at this time. */
-static void tick(struct day *day, uint64_t now_ns, bool with_cut)
+static void tick(struct day *day, uint64_t now_ns, bool with_row)
 {
 	for (int host = 0; host < day->job.hosts; host++) {
 		job_begin_batch(&day->job);
-		for (int rank = host * JOB_PER_HOST; with_cut && rank < (host + 1) * JOB_PER_HOST; rank++) {
-			if (day->cuts == 1)
+		for (int rank = host * JOB_PER_HOST; with_row && rank < (host + 1) * JOB_PER_HOST; rank++) {
+			if (day->rows == 1)
 				job_introduce(&day->job, rank);
-			job_cut(&day->job, rank, day->cuts);
-			if (day->cuts % 4 == 0)
-				job_order(&day->job, rank, day->cuts);
+			job_row(&day->job, rank, day->rows);
+			if (day->rows % 4 == 0)
+				job_order(&day->job, rank, day->rows);
 		}
 		day->cpu_s += job_send(&day->job, day->half, host, day->sent, now_ns);
 	}
@@ -147,7 +147,7 @@ static void play(struct day *day, double hours)
 
 	while (day->now_s < hours * 3600) {
 		double from_s = day->now_s;
-		cut(day);
+		end_row(day);
 		/* A host that lives sends each second, whatever its ranks do. */
 		for (double at_s = from_s + 1; day->sent && at_s < day->now_s; at_s++)
 			tick(day, (uint64_t)(at_s * 1e9), false);
@@ -183,8 +183,8 @@ int main(int count, char **arguments)
 	play(&day, hours);
 	struct job_half_summary summary;
 	job_half_summarise(day.half, &summary);
-	printf("| %d | %.1f | %llu | %llu | %u | %u | %.1f | %.0f |\n", ranks, day.now_s / 3600, (unsigned long long)day.cuts,
-	       (unsigned long long)summary.cuts, day.warnings, day.notices, day.longest_cut_s, day.cpu_s);
+	printf("| %d | %.1f | %llu | %llu | %u | %u | %.1f | %.0f |\n", ranks, day.now_s / 3600, (unsigned long long)day.rows,
+	       (unsigned long long)summary.rows, day.warnings, day.notices, day.longest_row_s, day.cpu_s);
 	double days = fmax(1, day.now_s / 86400);
 	job_half_free(day.half);
 	job_messages_free(&day.job);

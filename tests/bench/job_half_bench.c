@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. Communicators are cut every two seconds, their calls are hashed
+ * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. A row is two seconds, their calls are hashed
  * every eight, and a host sends twice a second. Two minutes of the job, and a rank, or SLOW ranks of as many hosts, that are a tenth slow in the
  * second of them. Prints a row of docs/benchmarks.md. Fails if the job half keeps more than KIB a rank, or names another rank.
  */
@@ -10,7 +10,7 @@
 
 #include "job_messages.h"
 
-enum { SECONDS = 120, CUT_S = 2, ORDER_S = 8, SLOW_S = 60, SLOW_RANK = 5 };
+enum { SECONDS = 120, ROW_S = 2, ORDER_S = 8, SLOW_S = 60, SLOW_RANK = 5 };
 
 struct bench {
 	struct job_half *half;
@@ -52,24 +52,24 @@ static double uniform(struct bench *bench)
 
 static void work(struct bench *bench, int rank)
 {
-	double own_s = CUT_S * (0.7 + 0.01 * uniform(bench));
+	double own_s = ROW_S * (0.7 + 0.01 * uniform(bench));
 
 	if (is_slow(bench, rank))
-		own_s += CUT_S * 0.1;
+		own_s += ROW_S * 0.1;
 	bench->job.own_us[rank] += (uint64_t)(own_s * 1e6);
-	bench->job.inside_us[rank] += (uint64_t)((CUT_S - own_s) * 1e6);
+	bench->job.inside_us[rank] += (uint64_t)((ROW_S - own_s) * 1e6);
 }
 
 static void add_messages(struct bench *bench, int rank, int half_s)
 {
-	uint64_t number = (uint64_t)half_s / 2 / CUT_S + 1;
+	uint64_t number = (uint64_t)half_s / 2 / ROW_S + 1;
 
 	if (half_s == 0)
 		job_introduce(&bench->job, rank);
-	if (half_s % (2 * CUT_S))
+	if (half_s % (2 * ROW_S))
 		return;
 	work(bench, rank);
-	job_cut(&bench->job, rank, number);
+	job_row(&bench->job, rank, number);
 	if (half_s % (2 * ORDER_S) == 0)
 		job_order(&bench->job, rank, number);
 }

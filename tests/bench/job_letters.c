@@ -14,7 +14,7 @@
 
 #include "job_messages.h"
 
-enum { CUT_S = 2, LIFE_S = 2, HALVES_A_S = 2 };
+enum { ROW_S = 2, LIFE_S = 2, HALVES_A_S = 2 };
 
 static FILE *connect_to(int port)
 {
@@ -54,11 +54,11 @@ static void publish_batch(FILE *server, struct job_messages *job, int host, int 
 	for (int rank = host * JOB_PER_HOST; rank < (host + 1) * JOB_PER_HOST; rank++) {
 		if (half_s == 0)
 			job_introduce(job, rank);
-		if (half_s % (CUT_S * HALVES_A_S))
+		if (half_s % (ROW_S * HALVES_A_S))
 			continue;
-		job->own_us[rank] += CUT_S * 700000;
-		job->inside_us[rank] += CUT_S * 300000;
-		job_cut(job, rank, (uint64_t)(half_s / HALVES_A_S / CUT_S + 1));
+		job->own_us[rank] += ROW_S * 700000;
+		job->inside_us[rank] += ROW_S * 300000;
+		job_row(job, rank, (uint64_t)(half_s / HALVES_A_S / ROW_S + 1));
 	}
 	size_t length = job_seal(job, host, (uint64_t)half_s);
 

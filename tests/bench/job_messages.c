@@ -65,24 +65,26 @@ void job_introduce(struct job_messages *job, int rank)
 	add_member(job, rank, comm_of_place(rank), job->hosts, rank / JOB_PER_HOST);
 }
 
-static void add_cut(struct job_messages *job, int rank, uint64_t comm, uint64_t number)
+static void add_row(struct job_messages *job, int rank, uint64_t comm, uint64_t number)
 {
-	struct rw_message *message = add(job, RW_MESSAGE_CUT, rank);
+	struct rw_message *message = add(job, RW_MESSAGE_ROW, rank);
 
 	message->function = RW_FUNCTION_ALL_REDUCE;
-	message->cut = (struct rw_message_cut){
+	message->row = (struct rw_message_row){
 		.comm = comm,
-		.sequence = number * 16 - 1,
+		.row = (uint32_t)number,
+		.calls = 16,
 		.own_us = (uint32_t)job->own_us[rank],
 		.inside_us = (uint32_t)job->inside_us[rank],
-		.operations = (uint32_t)number * 400,
+		.operations = (uint16_t)(number * 400),
+		.steps = 1,
 	};
 }
 
-void job_cut(struct job_messages *job, int rank, uint64_t number)
+void job_row(struct job_messages *job, int rank, uint64_t number)
 {
-	add_cut(job, rank, JOB_OF_ALL, number);
-	add_cut(job, rank, comm_of_place(rank), number);
+	add_row(job, rank, JOB_OF_ALL, number);
+	add_row(job, rank, comm_of_place(rank), number);
 }
 
 static void add_order(struct job_messages *job, int rank, uint64_t comm, uint64_t number)

@@ -31,8 +31,8 @@ void job_messages_free(struct job_messages *job);
 void job_begin_batch(struct job_messages *job);
 /* Who the rank is, and which communicators it is in. */
 void job_introduce(struct job_messages *job, int rank);
-/* Its totals as of the cut with this number, in both communicators. */
-void job_cut(struct job_messages *job, int rank, uint64_t number);
+/* Its totals as of the end of this row, in both communicators. */
+void job_row(struct job_messages *job, int rank, uint64_t number);
 /* What it called up to there, in both communicators: the same as all others. */
 void job_order(struct job_messages *job, int rank, uint64_t number);
 /* Ends the batch, the host's `number`-th. Returns its length in bytes. */

@@ -5,8 +5,8 @@ import pathlib
 import struct
 import sys
 
-RANK, MEMBER, CUT, FLIGHT, CALLS, WHY, FINDING = range(1, 8)
-ASK_CALLS, CALLED, INIT, ABSENT = 11, 12, 13, 14
+RANK, MEMBER, FLIGHT, CALLS, WHY, FINDING = 1, 2, 4, 5, 6, 7
+ASK_CALLS, CALLED, INIT, ABSENT, ROW = range(11, 16)
 ALL_GATHER, ALL_REDUCE = 1, 2
 WHOLE, LAST = 0x80, 0x40
 ARRIVED, HOLDS, STILL, AWAITS = 1, 4, 8, 16
@@ -24,9 +24,9 @@ def member(number, comm=7, size=4, flags=0):
     return message(MEMBER, number, struct.pack("<QiiiB19s", comm, size, number % max(size, 1), 2, flags, b"dp"))
 
 
-def cut(number, sequence, own, inside, comm=7, unseen=0):
-    us = [value % 2**32 for value in (own, inside, unseen, 0, own, sequence * 3)]
-    return message(CUT, number, struct.pack("<QQ6I", comm, sequence, *us), ALL_REDUCE)
+def row(number, at, own, inside, comm=7, unseen=0, steps=1):
+    us = [value % 2**32 for value in (own, inside, unseen, 0, own)]
+    return message(ROW, number, struct.pack("<QII5IHH", comm, at, 8, *us, at * 24 % 2**16, steps), ALL_REDUCE)
 
 
 def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HOLDS, comm=7, peer=-1, awaits=0):
@@ -71,11 +71,13 @@ def everybody(hosts=4, **how):
 
 
 def steps(hosts=4, slow=2, count=40):
-    text = everybody(hosts)
+    text, owns, insides = everybody(hosts), [0] * hosts, [0] * hosts
     for step in range(1, count):
         for i in range(hosts):
-            own = 1600000 + (400000 if i == slow and step > 12 else 1000 * (step * 7 % 11))
-            text += piece(i, 5 if i else 0, cut(i, step * 8 - 1, own * step, (2100000 - own) * step))
+            own = 1600000 + (400000 if i == slow and step > 12 else 1000 * ((step + i) * 7 % 11))
+            owns[i] += own
+            insides[i] += 2100000 - own
+            text += piece(i, 5 if i else 0, row(i, step, owns[i], insides[i]))
     return text
 
 
@@ -124,9 +126,9 @@ def header(magic=0x424D5752, version=1, count=0, host=b"h0", job=b"j"):
 
 
 SEEDS = {
-    "cuts": steps(),
-    "cuts-two-hosts": steps(2, 1),
-    "cuts-host": steps(3, 0),
+    "rows": steps(),
+    "rows-two-hosts": steps(2, 1),
+    "rows-host": steps(3, 0),
     "hang": standing(lambda age: [calls(3), why(3)]),
     "hang-unknown": standing(lambda age: [calls(3)]),
     "hang-gets-on": standing(lambda age: [calls(3), why(3, 1)]),
@@ -154,10 +156,10 @@ SEEDS = {
     "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
     "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),
     "found-and-closed": steps() + piece(2, 5, finding(2)) + piece(2, 5, finding(2, state=2)),
-    "restart": steps(count=20) + piece(0x04, 5, cut(0, 200, 5, 5)) + piece(0x04, 5, cut(0, 208, 2**31, 5)),
-    "generation": steps(count=16) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, cut(0, 207, 5, 5)),
-    "wraps": everybody() + b"".join(piece(i, 5, cut(i, 8 * n, 2**32 - 10**6 + n * 10**6, 0)) for n in range(9) for i in range(4)),
-    "moves": everybody() + piece(1, 100, rank(0)) + piece(2, 5, member(0), cut(0, 7, 1, 1)),
+    "restart": steps(count=20) + piece(0x04, 5, row(0, 25, 5, 5)) + piece(0x04, 5, row(0, 26, 2**31, 5)),
+    "generation": steps(count=16) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, row(0, 26, 5, 5)),
+    "wraps": everybody() + b"".join(piece(i, 5, row(i, n + 1, 2**32 - 10**6 + n * 10**6, 0)) for n in range(9) for i in range(4)),
+    "moves": everybody() + piece(1, 100, rank(0)) + piece(2, 5, member(0), row(0, 1, 1, 1)),
     "large": piece(0, 5, rank(131071), rank(131072), rank(-1), member(2**30, size=2**20), member(5, size=0)),
     "whole-batch": piece(WHOLE, 5, header(count=1), rank(0)),
     "no-magic": piece(WHOLE, 5, header(magic=1)),

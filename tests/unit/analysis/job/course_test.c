@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks' time went to by cuts, and who is charged for what others waited. */
+/* What ranks' time went to by rows, and who is charged for what others waited. */
 #include <criterion/criterion.h>
 
 #include "analysis/job/course.h"
@@ -26,12 +26,14 @@ static uint64_t lost_us(uint32_t rank)
 	return course_rank(&course, rank)->lost_sum_us;
 }
 
-static void cut(uint32_t rank, uint32_t number, uint32_t own_us, uint32_t inside_us, uint32_t unseen_us, uint64_t now_ns)
+static void row(uint32_t rank, uint16_t operations, uint32_t own_us, uint32_t inside_us, uint32_t unseen_us,
+		uint64_t now_ns)
 {
-	course_note_cut(&course, rank,
-			&(struct world_cut){ .number = number, .epoch = 1, .own_us = own_us, .inside_us = inside_us, .unseen_us = unseen_us,
-					     .operations = number },
-			now_ns);
+	const struct world_row row = {
+		.own_us = own_us, .inside_us = inside_us, .unseen_us = unseen_us, .operations = operations
+	};
+
+	course_note_row(&course, rank, &row, 1, now_ns);
 }
 
 static float sum_of(uint32_t place, size_t offset)
@@ -82,11 +84,11 @@ Test(course, the_same_time_is_charged_once)
 	cr_expect_eq(lost_us(1), 150, "of the second half alone");
 }
 
-Test(course, cuts_are_differences_in_seconds)
+Test(course, rows_are_differences_in_seconds)
 {
-	cut(5, 1, 1000, 1000, 1000, 10 * SECOND);
+	row(5, 1, 1000, 1000, 1000, 10 * SECOND);
 	cr_expect_eq(course_rank(&course, 5)->own_sum_us, 0, "the first says nothing");
-	cut(5, 2, 1001000, 501000, 501000, 12 * SECOND);
+	row(5, 2, 1001000, 501000, 501000, 12 * SECOND);
 	cr_expect_eq(course_rank(&course, 5)->own_sum_us, 1000000);
 	cr_expect_eq(course_rank(&course, 5)->inside_sum_us, 500000);
 	cr_expect_eq(course_rank(&course, 5)->unseen_sum_us, 500000);
@@ -101,28 +103,28 @@ Test(course, cuts_are_differences_in_seconds)
 
 Test(course, totals_wrap_and_come_in_any_order)
 {
-	cut(0, 5, UINT32_MAX - 499999, 0, 0, 10 * SECOND);
-	cut(0, 6, 500000, 0, 0, 11 * SECOND);
+	row(0, 5, UINT32_MAX - 499999, 0, 0, 10 * SECOND);
+	row(0, 6, 500000, 0, 0, 11 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1000000, "modulo 2^32");
-	cut(0, 4, UINT32_MAX - 999999, 0, 0, 12 * SECOND);
-	cut(0, 6, 500000, 0, 0, 12 * SECOND);
+	row(0, 4, UINT32_MAX - 999999, 0, 0, 12 * SECOND);
+	row(0, 6, 500000, 0, 0, 12 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1000000, "one that comes late, and one that comes twice, say nothing");
-	cut(0, 7, 600000, 0, 0, 12 * SECOND);
+	row(0, 7, 600000, 0, 0, 12 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1100000);
-	/* Half of what can be told at once or more: it may be anything. */
-	cut(0, 8, 600000 + (UINT32_C(1) << 31), 0, 0, 13 * SECOND);
-	cut(0, 9, 700000 + (UINT32_C(1) << 31), 0, 0, 14 * SECOND);
-	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1200000, "and it goes on from there");
+	/* Half of what can be told at once or more: that is taken for an earlier time. */
+	row(0, 8, 600000 + (UINT32_C(1) << 31), 0, 0, 13 * SECOND);
+	row(0, 9, 700000, 0, 0, 14 * SECOND);
+	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1200000, "and it goes on from where it was");
 }
 
 Test(course, another_sender_begins_anew)
 {
-	struct world_cut other = { .number = 1, .epoch = 2, .own_us = 7000000 }, next = { .number = 2, .epoch = 2, .own_us = 7200000 };
+	const struct world_row other = { .operations = 1, .own_us = 7000000 }, next = { .operations = 2, .own_us = 7200000 };
 
-	cut(0, 5, 1000000, 0, 0, 10 * SECOND);
-	course_note_cut(&course, 0, &other, 11 * SECOND);
+	row(0, 5, 1000000, 0, 0, 10 * SECOND);
+	course_note_row(&course, 0, &other, 2, 11 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 0);
-	course_note_cut(&course, 0, &next, 12 * SECOND);
+	course_note_row(&course, 0, &next, 2, 12 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 200000);
 	course_begin(&course);
 	cr_assert(course_rank(&course, 0), "it keeps its place when the job starts again");
@@ -130,11 +132,11 @@ Test(course, another_sender_begins_anew)
 	cr_expect_eq(course_rank(&course, 0)->place, 1);
 }
 
-/* However long one cut was, it is some cells. */
-Test(course, a_long_cut_is_spread_coarsely)
+/* However long one row was, it is some cells. */
+Test(course, a_long_row_is_spread_coarsely)
 {
-	cut(0, 1, 0, 0, 0, 10 * SECOND);
-	cut(0, 2, 1800000000, 0, 0, 1810 * SECOND);
+	row(0, 1, 0, 0, 0, 10 * SECOND);
+	row(0, 2, 1800000000, 0, 0, 1810 * SECOND);
 	cr_expect_leq(course.cells.count, 62);
 	cr_expect_float_eq(sum_of(0, offsetof(struct cell, own_ms)), 1800000, 10);
 	cr_expect_null(course_rank(&course, 77));

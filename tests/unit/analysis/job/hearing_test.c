@@ -29,7 +29,7 @@ struct plan {
 	struct span again;         /* both once more, for all of whom that is so */
 	double wait_again_s;       /* … and again, every so many seconds until `waits` is over; 0: once */
 	bool stands;               /* nothing of the job goes on during the first wait */
-	int cut_s;                 /* the time of all ranks is cut every so many seconds; 0: never */
+	int row_s;                 /* all ranks end a row every so many seconds; 0: never */
 	bool reboots;              /* who was silent is another start of the machine */
 	double seconds;
 };
@@ -46,7 +46,7 @@ struct play {
 	const struct plan *plan;
 	struct job_half *half;
 	double now_s;
-	uint64_t number[HOSTS], cut;
+	uint64_t number[HOSTS], row;
 	size_t count;
 	struct told told[TOLD_MOST];
 	struct letter {
@@ -133,23 +133,25 @@ static void write(int host, bool restates)
 					 .rank = host,
 					 .member = { .comm = COMM, .size = HOSTS, .comm_rank = host, .hosts = HOSTS } };
 	}
-	if (play.plan->cut_s && !job_stands())
+	if (play.plan->row_s && !job_stands())
 		letter->messages[count++] =
-		    (struct rw_message){ .type = RW_MESSAGE_CUT,
+		    (struct rw_message){ .type = RW_MESSAGE_ROW,
 					 .rank = host,
 					 .function = RW_FUNCTION_ALL_REDUCE,
-					 .cut = { .comm = COMM,
-						  .sequence = 64 + 16 * play.cut,
-						  .operations = (uint32_t)(16 * play.cut),
-						  .own_us = (uint32_t)(play.cut * 900000 * play.plan->cut_s),
-						  .inside_us = (uint32_t)(play.cut * 100000 * play.plan->cut_s) } };
+					 .row = { .comm = COMM,
+						  .row = (uint32_t)(4 + play.row),
+						  .calls = 16,
+						  .steps = 1,
+						  .operations = (uint16_t)(16 * play.row),
+						  .own_us = (uint32_t)(play.row * 900000 * play.plan->row_s),
+						  .inside_us = (uint32_t)(play.row * 100000 * play.plan->row_s) } };
 	if (since_s >= 0 && play.now_s >= since_s + 1)
 		letter->messages[count++] =
 		    (struct rw_message){ .type = RW_MESSAGE_FLIGHT,
 					 .function = RW_FUNCTION_ALL_REDUCE,
 					 .rank = host,
 					 .flight = { .comm = COMM,
-						     .sequence = 64 + 16 * play.cut + 7,
+						     .sequence = 64 + 16 * play.row + 7,
 						     .age_ms = (uint32_t)((play.now_s - since_s) * 1000),
 						     .peer_or_root = -1,
 						     .phase = RW_PHASE_RUNNING,
@@ -219,7 +221,7 @@ static void play_out(const struct plan *plan)
 
 	for (int tick = 0; tick < plan->seconds * TICKS_PER_S; tick++) {
 		play.now_s = (double)tick / TICKS_PER_S;
-		play.cut += plan->cut_s && tick % (TICKS_PER_S * plan->cut_s) == 0 && !job_stands();
+		play.row += plan->row_s && tick % (TICKS_PER_S * plan->row_s) == 0 && !job_stands();
 		for (int host = 0; host < HOSTS; host++)
 			if (tick % TICKS_PER_S == host && !is_silent(host))
 				write(host, tick / TICKS_PER_S % 5 == 0);
@@ -257,7 +259,7 @@ Test(hearing, nobody_is_silent_for_a_reader_that_is_cut_off)
 				   .back_s = { 0, 9, 16 },
 				   .waits = { { 20, 56 }, { 20, 56 } },
 				   .wait_again_s = 5,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 90 };
 	const struct plan dropped = { .cut_off = { 20, 40 },
 				      .queued_s = 0,
@@ -278,7 +280,7 @@ Test(hearing, nobody_is_silent_for_a_reader_that_did_not_run)
 				   .back_s = { 0, 6, 12 },
 				   .waits = { { 20, 56 }, { 20, 56 } },
 				   .wait_again_s = 5,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 80 };
 
 	play_out(&plan);
@@ -291,7 +293,7 @@ Test(hearing, nobody_is_silent_where_nothing_comes_of_anybody)
 				   .back_s = { 0, 6, 12 },
 				   .waits = { { 20, 56 }, { 20, 56 } },
 				   .wait_again_s = 5,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 80 };
 
 	play_out(&plan);
@@ -308,19 +310,19 @@ Test(hearing, what_is_open_stays_open_while_nobody_is_heard)
 		  .silent = { [2] = { 20, 200 } },
 		  .waits = { { 20, 200 }, { 20, 200 } },
 		  .stands = true,
-		  .cut_s = 1,
+		  .row_s = 1,
 		  .seconds = 140 },
 		{ .held_up = cut_off,
 		  .silent = { [2] = { 20, 200 } },
 		  .waits = { { 20, 200 }, { 20, 200 } },
 		  .stands = true,
-		  .cut_s = 1,
+		  .row_s = 1,
 		  .seconds = 140 },
 		{ .stalled = cut_off,
 		  .silent = { [2] = { 20, 200 } },
 		  .waits = { { 20, 200 }, { 20, 200 } },
 		  .stands = true,
-		  .cut_s = 1,
+		  .row_s = 1,
 		  .seconds = 140 },
 	};
 
@@ -341,7 +343,7 @@ Test(hearing, a_host_that_does_not_come_back_is_told_half_a_minute_after_the_oth
 				   .silent = { [2] = { 25, 200 } },
 				   .waits = { { 25, 200 }, { 25, 200 } },
 				   .stands = true,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 100 };
 
 	play_out(&plan);
@@ -357,7 +359,7 @@ Test(silence, a_killed_collector_is_not_a_lost_host)
 	const struct plan plan = { .silent = { [2] = { 22, 400 } },
 				   .waits = { { 0, 400 }, { 0, 400 } },
 				   .wait_again_s = 4,
-				   .cut_s = 4,
+				   .row_s = 4,
 				   .seconds = 120 };
 
 	play_out(&plan);
@@ -372,7 +374,7 @@ Test(silence, where_others_wait_for_ranks_without_a_collector_that_is_first_a_no
 	const struct plan plan = { .silent = { [2] = { 20, 400 } },
 				   .waits = { { 50, 400 }, { 50, 400 } },
 				   .stands = true,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 120 };
 
 	play_out(&plan);
@@ -399,7 +401,7 @@ Test(silence, of_hosts_without_collectors_none_is_named_where_more_are_missing_t
 	const struct plan plan = { .silent = { [1] = { 20, 400 }, [2] = { 20, 400 } },
 				   .waits = { { 50, 400 } },
 				   .stands = true,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 120 };
 
 	play_out(&plan);
@@ -420,7 +422,7 @@ Test(silence, a_host_that_is_heard_again_is_told_with_a_word_and_needs_more_the_
 				   .waits = { { 20, 75 }, { 20, 75 } },
 				   .again = { 100, 150 },
 				   .stands = true,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .seconds = 170 };
 
 	play_out(&plan);
@@ -444,7 +446,7 @@ Test(silence, a_machine_that_was_started_anew_was_gone)
 	const struct plan plan = { .silent = { [2] = { 20, 60 } },
 				   .waits = { { 20, 75 }, { 20, 75 } },
 				   .stands = true,
-				   .cut_s = 1,
+				   .row_s = 1,
 				   .reboots = true,
 				   .seconds = 90 };
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/job/lanes.h"
+#include <rankwatch/operation.h>
+
+#include "analysis/job/job_rows.h"
 #include "analysis/job/world.h"
 
 enum { MESSAGES = 16 };
@@ -179,9 +181,12 @@ Test(world, what_a_host_tells_after_its_collector_started_anew_is_newer)
 	world_free(&world);
 }
 
-static struct rw_message first_cut(int32_t rank, uint64_t comm)
+static struct rw_message first_row(int32_t rank, uint64_t comm)
 {
-	return (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE, .cut = { .comm = comm, .sequence = 10 } };
+	return (struct rw_message){ .type = RW_MESSAGE_ROW,
+				    .rank = rank,
+				    .function = RW_FUNCTION_ALL_REDUCE,
+				    .row = { .comm = comm, .row = 1, .calls = 10, .steps = 1 } };
 }
 
 /* By their number it is seen that ranks are to be compared in another way: so none of them may be missed, whatever else a batch has. */
@@ -193,7 +198,7 @@ Test(world, each_rank_and_membership_that_is_new_is_a_change)
 	for (int32_t rank = 0; rank < 3; rank++)
 		for (uint64_t comm = 8; comm < 10; comm++) {
 			struct batch batch = batch_of("a", (uint64_t)rank);
-			add(&batch, first_cut(rank, comm));
+			add(&batch, first_row(rank, comm));
 			take(&world, &batch, ms(1000));
 			cr_expect_gt(world.changes, changes, "rank %d on %lu: %lu changes", rank, comm, world.changes);
 			changes = world.changes;
@@ -243,7 +248,7 @@ Test(world, hosts_and_communicators_are_found_again_however_many_they_are)
 			snprintf(name, sizeof(name), "host-%d", i);
 			struct batch batch = batch_of(name, number);
 			for (uint64_t k = 0; k < EACH; k++)
-				add(&batch, first_cut(i, (uint64_t)i * EACH + k));
+				add(&batch, first_row(i, (uint64_t)i * EACH + k));
 			take(&world, &batch, ms(1000 + number));
 		}
 	cr_expect_eq(world.host_count, HOSTS);
@@ -328,15 +333,16 @@ Test(world, the_longest_pause_of_a_host_is_the_longest_of_late)
 	world_free(&world);
 }
 
-/* A communicator of `size` ranks from `first` on, each on a host of its own, that is cut every `period_ms`. */
-struct cut_comm {
+/* A communicator of `size` ranks from `first` on, each on a host of its own, whose rows last for `period_ms`. */
+struct row_comm {
 	uint64_t id;
 	int size;
 	uint32_t period_ms;
 	int first;
+	uint16_t steps; /* 0: they are not known */
 };
 
-static void cut(struct world *world, const struct cut_comm *comms, int count)
+static void end_rows(struct world *world, const struct row_comm *comms, int count)
 {
 	static const char *const hosts[] = { "a", "b", "c", "d", "e", "f" };
 
@@ -347,75 +353,64 @@ static void cut(struct world *world, const struct cut_comm *comms, int count)
 			for (int i = 0; i < count; i++) {
 				if (rank < comms[i].first || rank >= comms[i].first + comms[i].size)
 					continue;
-				add(&batch, (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank,
-								 .member = { .comm = comms[i].id, .size = comms[i].size,
+				add(&batch, (struct rw_message){ .type = RW_MESSAGE_MEMBER,
+								 .rank = rank,
+								 .member = { .comm = comms[i].id,
+									     .size = comms[i].size,
 									     .comm_rank = rank - comms[i].first } });
-				add(&batch, (struct rw_message){ .type = RW_MESSAGE_CUT, .rank = rank, .function = RW_FUNCTION_ALL_REDUCE,
-								 .cut = { .comm = comms[i].id, .sequence = 10 + 10 * number,
-									  .own_us = (uint32_t)number * comms[i].period_ms * 1000 } });
+				add(&batch, (struct rw_message){
+						.type = RW_MESSAGE_ROW,
+						.rank = rank,
+						.function = RW_FUNCTION_ALL_REDUCE,
+						.row = { .comm = comms[i].id,
+							 .row = (uint32_t)(1 + number),
+							 .calls = 10,
+							 .steps = comms[i].steps,
+							 .own_us = (uint32_t)number * comms[i].period_ms * 1000 } });
 			}
 			take(world, &batch, ms(1000 + number));
 		}
 }
 
-/* Which of them ranks are compared by, the better one first; the other is not needed where it has no other ranks. */
-static void expect_judged(const struct cut_comm *comms, int count, const uint64_t *ids, uint32_t judged)
+/* Which of them ranks are compared by, the better one first; another one is not needed where it has no other ranks. */
+static void expect_judged(const char *what, const struct row_comm *comms, int count, const uint64_t *ids, uint32_t judged)
 {
 	struct world world = { 0 };
-	struct lanes lanes = { 0 };
+	struct job_rows rows = { 0 };
 
-	cut(&world, comms, count);
-	lanes_tick(&lanes, &world, ms(1100));
-	cr_expect_eq(lanes.count, judged, "%lu of %u ms first: %u are judged", comms[0].id, comms[0].period_ms, lanes.count);
-	for (uint32_t i = 0; i < judged && i < lanes.count; i++)
-		cr_expect_eq(world.comms[lanes.judged[i]]->id, ids[i], "%u: %lu", i, world.comms[lanes.judged[i]]->id);
-	lanes_forget(&lanes, &world);
+	end_rows(&world, comms, count);
+	job_rows_tick(&rows, &world, ms(1100));
+	cr_expect_eq(rows.chosen_count, judged, "%s: %u are judged", what, rows.chosen_count);
+	for (uint32_t i = 0; i < judged && i < rows.chosen_count; i++)
+		cr_expect_eq(world.comms[rows.chosen[i]]->id, ids[i], "%s: %u: %lu", what, i, world.comms[rows.chosen[i]]->id);
+	job_rows_forget(&rows, &world);
 	world_free(&world);
 }
 
-Test(lanes, ranks_are_compared_by_the_larger_of_what_is_cut_often_and_by_the_more_often_cut_of_what_is_not)
+Test(job_rows, ranks_are_compared_by_the_largest_communicators_whose_rows_are_of_steps_if_there_are_any)
 {
+	enum { LARGE = 7, SMALL = 8, OTHERS = 9, MORE = 10 };
 	static const struct {
-		uint32_t large_ms, small_ms; /* of 4 ranks, and of 2 of them */
-		bool small_first;
+		const char *what;
+		struct row_comm comms[4];
+		uint64_t ids[4];
 	} cases[] = {
-		{ 2000, 1000, false },
-		{ LANES_OFTEN_MS, 1000, false },
-		{ LANES_OFTEN_MS + 1, LANES_OFTEN_MS, true },
-		{ 12000, 1000, true },
-		{ 1000, 12000, false },
-		{ 12000, 9000, true },
-		{ 9000, 12000, false },
-		{ 9000, 9000, false },
+		{ "the larger one", { { SMALL, 2, 1000, 0, 1 }, { LARGE, 4, 12000, 0, 1 } }, { LARGE } },
+		{ "the same before steps are known", { { SMALL, 2, 1000 }, { LARGE, 4, JOB_ROWS_OFTEN_MS } }, { LARGE } },
+		{ "its rows last too long", { { SMALL, 2, 1000 }, { LARGE, 4, JOB_ROWS_OFTEN_MS + 1 } }, { SMALL } },
+		{ "only the small one's are of steps", { { SMALL, 2, 1000, 0, 1 }, { LARGE, 4, 1000 } }, { SMALL } },
+		{ "of two that are alike the smaller number", { { SMALL, 4, 1000, 0, 1 }, { LARGE, 4, 1000, 0, 1 } }, { LARGE } },
+		{ "behind one that is not needed another may be",
+		  { { LARGE, 4, 1000, 0, 1 }, { SMALL, 3, 1000, 1, 1 }, { OTHERS, 2, 1000, 4, 1 }, { MORE, 2, 1000, 3, 1 } },
+		  { LARGE, OTHERS } },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		for (int turned = 0; turned < 2; turned++) {
-			struct cut_comm large = { 8 - (uint64_t)turned, 4, cases[i].large_ms, 0 };
-			struct cut_comm small = { 7 + (uint64_t)turned, 2, cases[i].small_ms, 0 };
-			struct cut_comm comms[] = { turned ? small : large, turned ? large : small };
-			/* Behind the small one the large one is needed, too: it has two more ranks. */
-			uint64_t ids[] = { cases[i].small_first ? small.id : large.id, large.id };
-			expect_judged(comms, 2, ids, cases[i].small_first ? 2 : 1);
-		}
-}
-
-/* Whatever order they were heard of in: all that judge the same job compare the same ranks. */
-Test(lanes, of_two_that_are_alike_the_smaller_number_is_taken)
-{
-	static const uint64_t ids[] = { 7 };
-
-	for (int turned = 0; turned < 2; turned++) {
-		struct cut_comm comms[] = { { turned ? 7 : 8, 4, 12000, 0 }, { turned ? 8 : 7, 4, 12000, 0 } };
-		expect_judged(comms, 2, ids, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int count = 0, judged = 0;
+		while (count < 4 && cases[i].comms[count].id)
+			count++;
+		while (cases[i].ids[judged])
+			judged++;
+		expect_judged(cases[i].what, cases[i].comms, count, cases[i].ids, (uint32_t)judged);
 	}
-}
-
-/* The second one has no ranks that the first one lacks; the third one has. */
-Test(lanes, behind_one_that_is_not_needed_another_may_be)
-{
-	static const struct cut_comm comms[] = { { 7, 4, 1000, 0 }, { 8, 3, 1000, 1 }, { 9, 2, 1000, 4 }, { 10, 2, 1000, 3 } };
-	static const uint64_t ids[] = { 7, 9 };
-
-	expect_judged(comms, 4, ids, 2);
 }

@@ -58,9 +58,9 @@ void job_shown(FILE *out, const struct job_view *view, const struct job_half_sum
 
 	fprintf(out,
 		"%u hosts, %u silent, %u ranks of %d, %u communicators, generation %u, %" PRIu64 " batches, %" PRIu64 " messages, %" PRIu64
-		" missed, %" PRIu64 " unsent, %" PRIu64 " bad, %" PRIu64 " ignored, %" PRIu64 " cuts, %" PRIu64 " unaligned, %u findings\n",
+		" missed, %" PRIu64 " unsent, %" PRIu64 " bad, %" PRIu64 " ignored, %" PRIu64 " rows, %" PRIu64 " unaligned, %u findings\n",
 		is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->generation, is->batches, is->messages,
-		is->missed, is->unsent, is->bad, is->ignored, is->cuts, is->unaligned, is->findings_opened);
+		is->missed, is->unsent, is->bad, is->ignored, is->rows, is->unaligned, is->findings_opened);
 	job_view_ranks(view, on_rank, out);
 	job_view_communicators(view, on_communicator, out);
 	job_view_flights(view, on_flight, out);

@@ -18,7 +18,7 @@ enum {
 	QUEUE = 64,          /* batches under way */
 	TICK_MS = 500,
 	TICKS = 130,
-	LONG_TICKS = 400, /* who only works longer is named after dozens of cuts */
+	LONG_TICKS = 400, /* who only works longer is named after dozens of rows */
 	FEWEST_TICKS = 80, /* of a job that is read from bytes */
 	ROW = RW_RESULTS_ROW,
 };
@@ -28,7 +28,7 @@ enum {
 
 enum wrong {
 	WRONG_NOTHING,
-	WRONG_SLOW,      /* works longer in each cut */
+	WRONG_SLOW,      /* works longer in each row */
 	WRONG_SLOW_HOST, /* all ranks of its host do */
 	WRONG_NOW_AND_THEN,
 	WRONG_HANG,      /* comes to nothing any more */
@@ -63,7 +63,7 @@ struct loose {
 	const uint8_t *bytes; /* stand for the random numbers; NULL: none do */
 	size_t left;
 	int hosts, per_host, ranks, communicators, ticks;
-	int cut_every, silent_from, restart_at, generation;
+	int row_every, silent_from, restart_at, generation;
 	double lose, shuffle;
 	bool by_host, sizes_known;
 	enum wrong wrong;
@@ -248,7 +248,7 @@ static bool is_stuck(const struct loose *loose, int communicator, int tick)
 static bool is_slow_now(const struct loose *loose, int rank, int tick)
 {
 	bool slow = loose->wrong == WRONG_SLOW || loose->wrong == WRONG_SLOW_HOST ||
-		    (loose->wrong == WRONG_NOW_AND_THEN && tick / loose->cut_every % 3 == 0);
+		    (loose->wrong == WRONG_NOW_AND_THEN && tick / loose->row_every % 3 == 0);
 
 	return slow && tick >= loose->since && tick < loose->until && is_at_fault(loose, rank);
 }
@@ -275,19 +275,21 @@ static void spend(struct loose *loose, int tick)
 	}
 }
 
-static void add_cut(struct loose *loose, int number, int communicator)
+static void add_row(struct loose *loose, int number, int communicator)
 {
 	const struct member_rank *rank = &loose->rank[number];
 
-	add(loose, RW_MESSAGE_CUT, number, function_of(communicator))->cut = (struct rw_message_cut){
+	add(loose, RW_MESSAGE_ROW, number, function_of(communicator))->row = (struct rw_message_row){
 		.comm = id_of(communicator),
-		.sequence = loose->sequence[communicator],
+		.row = (uint32_t)(loose->sequence[communicator] / ROW),
+		.calls = ROW,
 		.own_us = rank->own_us,
 		.inside_us = rank->inside_us,
 		.unseen_us = rank->unseen_us,
 		.host_us = rank->host_us,
 		.device_us = rank->device_us,
-		.operations = rank->operations,
+		.operations = (uint16_t)rank->operations,
+		.steps = 1,
 	};
 }
 
@@ -320,11 +322,11 @@ static void add_results(struct loose *loose, int number, int communicator, int t
 static void add_progress(struct loose *loose, int number, int tick)
 {
 	for (int i = 0; i < loose->communicators; i++) {
-		if (!loose->rank[number].member[i] || has_left(loose, number, i, tick) || is_stuck(loose, i, tick) || tick % loose->cut_every)
+		if (!loose->rank[number].member[i] || has_left(loose, number, i, tick) || is_stuck(loose, i, tick) || tick % loose->row_every)
 			continue;
 		if (!chance(loose, 0.03))
-			add_cut(loose, number, i);
-		if (tick % (4 * loose->cut_every) == 0)
+			add_row(loose, number, i);
+		if (tick % (4 * loose->row_every) == 0)
 			add_order(loose, number, i, tick);
 		if (function_of(i) == RW_FUNCTION_ALL_REDUCE)
 			add_results(loose, number, i, tick);
@@ -614,8 +616,8 @@ static void draw_job(struct loose *loose)
 	loose->ticks = loose->wrong == WRONG_SLOW || loose->wrong == WRONG_SLOW_HOST || loose->wrong == WRONG_NOW_AND_THEN ? LONG_TICKS : TICKS;
 	loose->since = 30 + (int)drawn(loose, 20);
 	loose->until = loose->since + 20 + (int)drawn(loose, (uint64_t)loose->ticks - 70);
-	loose->cut_every = loose->number % 4 == 2 ? 8 : 4; /* of 2 or 4 s */
-	loose->step_us = (uint32_t)loose->cut_every * TICK_MS * 1000 * 8 / 9;
+	loose->row_every = loose->number % 4 == 2 ? 8 : 4; /* of 2 or 4 s */
+	loose->step_us = (uint32_t)loose->row_every * TICK_MS * 1000 * 8 / 9;
 	loose->longer_us = loose->step_us / 100 * longer_percent[drawn(loose, 8)];
 	loose->lose = loose->number % 3 == 1 ? 0.1 : 0;
 	loose->shuffle = loose->number % 3 == 2 ? 0.3 : 0;
@@ -668,7 +670,7 @@ static void play_tick(struct loose *loose, int tick)
 
 	if (tick && tick == loose->turn.at_tick)
 		take_turn(loose);
-	if (tick % loose->cut_every == 0) {
+	if (tick % loose->row_every == 0) {
 		spend(loose, tick);
 		for (int i = 0; i < loose->communicators; i++)
 			loose->sequence[i] += is_stuck(loose, i, tick) ? 0 : ROW;
@@ -734,8 +736,8 @@ static void read_turn(struct loose *loose)
 
 static void describe(FILE *out, const struct loose *loose)
 {
-	fprintf(out, "job %u: %d hosts of %d ranks, %d communicators, %d ticks, a cut every %d of %u us, wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n",
-		loose->number, loose->hosts, loose->per_host, loose->communicators, loose->ticks, loose->cut_every, loose->step_us, (int)loose->wrong,
+	fprintf(out, "job %u: %d hosts of %d ranks, %d communicators, %d ticks, a row every %d of %u us, wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n",
+		loose->number, loose->hosts, loose->per_host, loose->communicators, loose->ticks, loose->row_every, loose->step_us, (int)loose->wrong,
 		loose->who, loose->peer, loose->since, loose->until, loose->longer_us);
 	if (loose->turn.at_tick)
 		fprintf(out, "  then at tick %d wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n", loose->turn.at_tick, (int)loose->turn.wrong,

@@ -239,7 +239,7 @@ Test(rows, steps_that_are_numbered_anew_begin_anew, .init = begin_flat, .fini = 
 Test(rows, without_steps_are_cut_by_time, .init = begin_flat, .fini = end)
 {
 	rows_free(&rows);
-	rows = (struct rows){ .job = &job, .judge.levels = true };
+	rows = (struct rows){ .job = &job, .judge.mostly = true };
 	for (int i = 0; i < RANKS; i++)
 		own_ms[i] = 8;
 	noise_ms = 0.3;

@@ -41,9 +41,9 @@ Test(message, lies_as_the_page_says)
 	PLACED(struct rw_message_member, comm_rank, 12);
 	PLACED(struct rw_message_member, flags, 20);
 	PLACED(struct rw_message_member, name, 21);
-	PLACED(struct rw_message_cut, sequence, 8);
-	PLACED(struct rw_message_cut, own_us, 16);
-	PLACED(struct rw_message_cut, operations, 36);
+	PLACED(struct rw_message_row, row, 8);
+	PLACED(struct rw_message_row, own_us, 16);
+	PLACED(struct rw_message_row, operations, 36);
 	PLACED(struct rw_message_flight, age_ms, 24);
 	PLACED(struct rw_message_flight, dtype, 32);
 	PLACED(struct rw_message_flight, flags, 34);
@@ -122,42 +122,41 @@ Test(node_half, says_who_is_there_and_what_is_on_several_hosts)
 	cr_expect_eq(result.summary.silent_hosts, 0);
 }
 
-/* What the messages of two cuts differ by is what lies between them, of which nothing is lost. */
-Test(node_half, accounts_for_all_time_between_two_cuts)
+/* What the messages of two rows differ by is what lies between them, of which nothing is lost. */
+Test(node_half, accounts_for_all_time_between_two_rows)
 {
 	struct many_hosts_result result;
 	const struct many_hosts_job job = {
 		.hosts = 4, .per_host = 1, .shape = MANY_FLAT, .operations = 10, .step_ms = 250, .jitter = 0.1,
 		.fault = MANY_SLOW_RANK, .rank = 2, .slow = 0.2, .seconds = 40, .seed = 3,
 	};
-	const struct rw_message_cut *last[4] = { NULL };
-	uint8_t function[4] = { 0 };
-	int cuts = 0;
+	const struct rw_message_row *last[4] = { NULL };
+	int rows = 0, before_steps = 0;
 
 	play(&job, &result);
 	for (size_t i = 0; i < sent_count; i++) {
-		if (sent[i].type != RW_MESSAGE_CUT)
+		if (sent[i].type != RW_MESSAGE_ROW)
 			continue;
-		const struct rw_message_cut *cut = &sent[i].cut, *before = last[sent[i].rank];
-		last[sent[i].rank] = cut;
-		if (function[sent[i].rank] != sent[i].function || i < 100) {
-			function[sent[i].rank] = sent[i].function;
+		const struct rw_message_row *row = &sent[i].row, *before = last[sent[i].rank];
+		last[sent[i].rank] = row;
+		before_steps += !row->steps;
+		if (!before || !before->steps)
 			continue;
-		}
-		double operations = (double)(cut->sequence - before->sequence);
-		double own_s = (cut->own_us - before->own_us) / 1e6, inside_s = (cut->inside_us - before->inside_us) / 1e6;
-		/* Five a step of each of the two functions, and each step has 300 ms and 11 transfers. */
-		double lasted_s = operations / 5 * (0.25 * 1.2 * 1.025 + 11 * 0.0005);
+		/* Each step has 300 ms and 11 transfers. */
+		double steps = row->row * row->steps - before->row * before->steps;
+		double own_s = (row->own_us - before->own_us) / 1e6, inside_s = (row->inside_us - before->inside_us) / 1e6;
+		double lasted_s = steps * (0.25 * 1.2 * 1.025 + 11 * 0.0005);
 		cr_expect_float_eq(own_s + inside_s, lasted_s, 0.15 * lasted_s, "%f s of %f s", own_s + inside_s, lasted_s);
-		cr_expect_eq(cut->unseen_us, before->unseen_us);
+		cr_expect_eq(row->unseen_us, before->unseen_us);
 		if (sent[i].rank == 2)
 			cr_expect_gt(own_s, 0.9 * lasted_s);
 		else
 			cr_expect_gt(inside_s, 0.1 * lasted_s);
-		cuts++;
+		rows++;
 	}
-	cr_expect_gt(cuts, 4 * 4);
-	cr_expect_lt(cuts, 4 * 31, "a cut lasts a second or more");
+	cr_expect_gt(rows, 4 * 100);
+	cr_expect_leq(rows, 4 * 130, "a row is a step");
+	cr_expect_lt(before_steps, 4 * 10, "%d", before_steps);
 }
 
 static void keep_sent(void *argument, const void *bytes, size_t length)

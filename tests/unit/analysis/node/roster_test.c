@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host remembers of its ranks and communicators to send messages: when it repeats them, where it cuts their time, and which rows of
+/* What a host remembers of its ranks and communicators to send messages: when it repeats them, where their rows end, and which rows of
  * results it adds up. */
 #include <criterion/criterion.h>
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/measure/lateness.h"
-#include "analysis/node/cuts.h"
+#include "analysis/node/row_reports.h"
 #include "analysis/node/results.h"
 #include "analysis/node/roster.h"
 #include "analysis/known/values.h"
@@ -47,7 +47,7 @@ static void teardown(void)
 }
 
 TestSuite(roster, .init = setup, .fini = teardown);
-TestSuite(cuts, .init = setup, .fini = teardown);
+TestSuite(row_ends, .init = setup, .fini = teardown);
 TestSuite(results, .init = setup, .fini = teardown);
 
 Test(roster, what_stays_true_is_sent_again_after_pauses_that_double)
@@ -78,7 +78,7 @@ static void add_comms(struct communicator *communicators)
 		communicators[index] = (struct communicator){ .id = 100 + index, .index = index, .hosts = 1, .members = &host.member, .member_count = 1 };
 		struct roster_member *member = roster_member(&host.roster, &communicators[index], 0);
 		cr_assert_not_null(member);
-		member->lane.shift = (uint8_t)index;
+		member->row_ends.by_calls.shift = (uint8_t)index;
 		member->results = calloc(1, sizeof(*member->results));
 	}
 }
@@ -91,7 +91,7 @@ Test(roster, communicators_are_kept_by_index_in_whatever_order_they_come)
 	cr_expect_eq(host.roster.comm_count, COMMS);
 	for (uint32_t i = 0; i < COMMS; i++) {
 		cr_expect_eq(host.roster.comms[i].index, i);
-		cr_expect_eq(roster_member(&host.roster, &communicators[i], 0)->lane.shift, i);
+		cr_expect_eq(roster_member(&host.roster, &communicators[i], 0)->row_ends.by_calls.shift, i);
 	}
 	cr_expect_eq(host.roster.comm_count, COMMS, "asking makes no new ones");
 }
@@ -113,26 +113,26 @@ Test(roster, communicators_that_were_given_back_are_forgotten_and_the_others_are
 		cr_expect_eq(host.roster.comm_count, host.job.communicator_count, "mask %u: %u of %u", mask, host.roster.comm_count,
 			     host.job.communicator_count);
 		for (uint32_t i = 0; i < host.job.communicator_count; i++)
-			cr_expect_eq(roster_member(&host.roster, left[i], 0)->lane.shift, left[i]->index, "mask %u: %u", mask, left[i]->index);
+			cr_expect_eq(roster_member(&host.roster, left[i], 0)->row_ends.by_calls.shift, left[i]->index, "mask %u: %u", mask, left[i]->index);
 		cr_expect_eq(host.roster.comm_count, host.job.communicator_count, "mask %u: all of them were known", mask);
 	}
 }
 
 Test(roster, another_communicator_or_process_in_the_same_place_begins_anew)
 {
-	roster_member(&host.roster, &host.communicator, 0)->lane.shift = 3;
-	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->lane.shift, 3);
+	roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls.shift = 3;
+	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls.shift, 3);
 	host.communicator.id = 10;
-	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->lane.shift, 0, "another communicator");
-	roster_member(&host.roster, &host.communicator, 0)->lane.shift = 3;
+	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls.shift, 0, "another communicator");
+	roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls.shift = 3;
 	roster_rank(&host.roster, &host.job, 0)->own_ns = 5;
 	cr_expect_eq(roster_rank(&host.roster, &host.job, 0)->own_ns, 5);
 	host.process.id = 2;
-	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->lane.shift, 0, "another process");
+	cr_expect_eq(roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls.shift, 0, "another process");
 	cr_expect_eq(roster_rank(&host.roster, &host.job, 0)->own_ns, 0, "another process");
 }
 
-static void note_cut(uint8_t function, uint64_t sequence, const struct operation *operation, const struct account_passage *times)
+static void note_operation(uint8_t function, uint64_t sequence, const struct operation *operation, const struct account_passage *times)
 {
 	struct operation own = *operation;
 	struct instance instance = { .communicator = &host.communicator, .function = function, .sequence = sequence, .count = 1, .source = -1,
@@ -140,12 +140,12 @@ static void note_cut(uint8_t function, uint64_t sequence, const struct operation
 	struct account_passage passage = *times;
 
 	passage.instance = &instance;
-	cuts_note(&host.roster, &host.job, &passage, &host.outbox);
+	row_reports_note(&host.roster, &host.job, &passage, &host.outbox);
 }
 
 /* A rank that was busy before an operation was so by its host where the host launched late, and by its GPU where it launched in time.
  * Both times are polled: what is too near to tell is neither. */
-Test(cuts, own_work_is_the_hosts_up_to_its_launch)
+Test(row_ends, own_work_is_the_hosts_up_to_its_launch)
 {
 	enum { OWN_NS = 100000000, NEAR_NS = LATENESS_NOISE_NS };
 	static const struct {
@@ -167,7 +167,7 @@ Test(cuts, own_work_is_the_hosts_up_to_its_launch)
 	uint64_t host_ns = 0, device_ns = 0, own_ns = 0;
 
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		note_cut(RW_FUNCTION_ALL_REDUCE, i, &(struct operation){ .launch_ns = SECOND + cases[i].launch_ns, .done_ns = 2 * SECOND },
+		note_operation(RW_FUNCTION_ALL_REDUCE, i, &(struct operation){ .launch_ns = SECOND + cases[i].launch_ns, .done_ns = 2 * SECOND },
 			 &(struct account_passage){ .from_ns = SECOND, .own_ns = cases[i].own_ns, .inside_ns = 3, .unseen_ns = 4 });
 		const struct roster_rank *rank = roster_rank(&host.roster, &host.job, 0);
 		own_ns += cases[i].own_ns;
@@ -182,7 +182,7 @@ Test(cuts, own_work_is_the_hosts_up_to_its_launch)
 	}
 }
 
-Test(cuts, a_cut_lasts_neither_too_short_nor_too_long)
+Test(row_ends, a_row_lasts_neither_too_short_nor_too_long)
 {
 	static const struct {
 		uint8_t shift;
@@ -190,66 +190,67 @@ Test(cuts, a_cut_lasts_neither_too_short_nor_too_long)
 		uint32_t seen; /* operations before those below */
 		uint8_t then;
 	} cases[] = {
-		{ 0, SECOND, CUTS_SHORT_NS - 1, 0, 1 },
-		{ 0, SECOND, CUTS_SHORT_NS, 0, 0 },
-		{ 0, 0, CUTS_SHORT_NS - 1, 0, 0 }, /* the first cut: how long it lasted is not known */
-		{ 3, SECOND, CUTS_SHORT_NS - 1, 6, 4 },
-		{ 3, SECOND, CUTS_SHORT_NS - 1, 2, 3 }, /* half as many: the last cut was made with a smaller shift */
-		{ CUTS_SHIFT_MAX - 1, SECOND, 0, 0, CUTS_SHIFT_MAX }, /* all seen in one look */
-		{ CUTS_SHIFT_MAX, SECOND, 0, 0, CUTS_SHIFT_MAX },
-		{ 2, SECOND, CUTS_LONG_NS, 2, 2 },
-		{ 2, SECOND, CUTS_LONG_NS + UINT64_C(1), 2, 1 },
-		{ 0, SECOND, CUTS_LONG_NS + UINT64_C(1), 0, 0 },
+		{ 0, SECOND, ROW_ENDS_SHORT_NS - 1, 0, 1 },
+		{ 0, SECOND, ROW_ENDS_SHORT_NS, 0, 0 },
+		{ 0, 0, ROW_ENDS_SHORT_NS - 1, 0, 0 }, /* the first row: how long it lasted is not known */
+		{ 3, SECOND, ROW_ENDS_SHORT_NS - 1, 6, 4 },
+		{ 3, SECOND, ROW_ENDS_SHORT_NS - 1, 2, 3 }, /* half as many: the last row was of a smaller shift */
+		{ ROW_ENDS_SHIFT_MAX - 1, SECOND, 0, 0, ROW_ENDS_SHIFT_MAX }, /* all seen in one look */
+		{ ROW_ENDS_SHIFT_MAX, SECOND, 0, 0, ROW_ENDS_SHIFT_MAX },
+		{ 2, SECOND, ROW_ENDS_LONG_NS, 2, 2 },
+		{ 2, SECOND, ROW_ENDS_LONG_NS + UINT64_C(1), 2, 1 },
+		{ 0, SECOND, ROW_ENDS_LONG_NS + UINT64_C(1), 0, 0 },
 	};
 
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct lane *lane = &roster_member(&host.roster, &host.communicator, 0)->lane;
+		struct row_calls *by = &roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls;
 		struct operation operation = { .done_ns = cases[i].last_ns + cases[i].lasted_ns };
 		uint64_t sequence = (UINT64_C(3) << cases[i].shift) - 1; /* numbers are counted from 1 */
 
 		host.outbox.count = 0;
-		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = cases[i].shift, .last_ns = cases[i].last_ns,
+		*by = (struct row_calls){ .function = RW_FUNCTION_ALL_REDUCE, .shift = cases[i].shift, .last_ns = cases[i].last_ns,
 				      .looked_ns = cases[i].last_ns, .seen = cases[i].seen };
 		if (cases[i].shift) {
-			note_cut(RW_FUNCTION_ALL_REDUCE, sequence - 1, &operation, &(struct account_passage){ 0 });
-			cr_expect_eq(host.outbox.count, 0, "case %u: no cut after another number", i);
+			note_operation(RW_FUNCTION_ALL_REDUCE, sequence - 1, &operation, &(struct account_passage){ 0 });
+			cr_expect_eq(host.outbox.count, 0, "case %u: no row ends after another number", i);
 		}
-		note_cut(RW_FUNCTION_ALL_REDUCE, sequence, &operation, &(struct account_passage){ 0 });
-		cr_expect_eq(host.outbox.count, 1, "case %u: one cut", i);
-		cr_expect_eq(host.outbox.messages[0].cut.sequence, sequence);
-		cr_expect_eq(lane->shift, cases[i].then, "case %u: %u", i, lane->shift);
-		cr_expect_eq(lane->last_ns, operation.done_ns);
+		note_operation(RW_FUNCTION_ALL_REDUCE, sequence, &operation, &(struct account_passage){ 0 });
+		cr_expect_eq(host.outbox.count, 1, "case %u: one row", i);
+		cr_expect_eq((uint64_t)host.outbox.messages[0].row.row * host.outbox.messages[0].row.calls, sequence + 1);
+		cr_expect_eq(host.outbox.messages[0].row.steps, 0, "they are not known");
+		cr_expect_eq(by->shift, cases[i].then, "case %u: %u", i, by->shift);
+		cr_expect_eq(by->last_ns, operation.done_ns);
 	}
 }
 
-/* Where no cut comes, the shift is lowered by how fast operations come, and by one at least: with only some of them seen, what is seen may never
+/* Where no row ends, the shift is lowered by how fast operations come, and by one at least: with only some of them seen, what is seen may never
  * have such a number. */
-Test(cuts, the_shift_falls_while_no_cut_comes)
+Test(row_ends, the_shift_falls_while_no_row_ends)
 {
 	static const struct {
 		uint64_t each_ns;
 		uint8_t then;
-	} cases[] = { { CUTS_LONG_NS / 4096, 11 }, { CUTS_LONG_NS / 128, 7 }, { CUTS_LONG_NS / 8, 3 }, { CUTS_LONG_NS, 0 }, { 3 * SECOND * SECOND, 0 } };
+	} cases[] = { { ROW_ENDS_LONG_NS / 4096, 11 }, { ROW_ENDS_LONG_NS / 128, 7 }, { ROW_ENDS_LONG_NS / 8, 3 }, { ROW_ENDS_LONG_NS, 0 }, { 3 * SECOND * SECOND, 0 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct lane *lane = &roster_member(&host.roster, &host.communicator, 0)->lane;
+		struct row_calls *by = &roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls;
 		uint64_t done_ns = SECOND, number = 4097;
 
 		host.outbox.count = 0;
-		*lane = (struct lane){ .function = RW_FUNCTION_ALL_REDUCE, .shift = 12, .seen_ns = SECOND, .last_ns = SECOND, .looked_ns = SECOND };
-		while (lane->shift == 12 && number < 2 * 4096 - 1) {
+		*by = (struct row_calls){ .function = RW_FUNCTION_ALL_REDUCE, .shift = 12, .seen_ns = SECOND, .last_ns = SECOND, .looked_ns = SECOND };
+		while (by->shift == 12 && number < 2 * 4096 - 1) {
 			done_ns += cases[i].each_ns;
-			note_cut(RW_FUNCTION_ALL_REDUCE, number++, &(struct operation){ .done_ns = done_ns }, &(struct account_passage){ 0 });
+			note_operation(RW_FUNCTION_ALL_REDUCE, number++, &(struct operation){ .done_ns = done_ns }, &(struct account_passage){ 0 });
 		}
-		cr_expect_eq(host.outbox.count, 0, "case %zu: no number was a cut's", i);
-		cr_expect_eq(lane->shift, number == 2 * 4096 - 1 ? 12 : cases[i].then, "case %zu: %u after %lu ns", i, lane->shift, done_ns);
-		cr_expect_eq(lane->last_ns, SECOND, "case %zu", i);
+		cr_expect_eq(host.outbox.count, 0, "case %zu: no number was that of an end", i);
+		cr_expect_eq(by->shift, number == 2 * 4096 - 1 ? 12 : cases[i].then, "case %zu: %u after %lu ns", i, by->shift, done_ns);
+		cr_expect_eq(by->last_ns, SECOND, "case %zu", i);
 	}
 }
 
-/* Which function is cut is the same on all hosts, whichever of them they have seen first: the one that was called most, as a power of two, of such
+/* Which function ends rows is the same on all hosts, whichever of them they have seen first: the one that was called most, as a power of two, of such
  * as are called. */
-Test(cuts, another_function_is_cut_where_it_is_called_more_or_the_first_no_longer)
+Test(row_ends, another_function_ends_rows_where_it_is_called_more_or_the_first_no_longer)
 {
 	enum { FIRST = RW_FUNCTION_ALL_REDUCE, BEFORE = RW_FUNCTION_ALL_GATHER, BEHIND = RW_FUNCTION_REDUCE_SCATTER };
 	static const struct {
@@ -257,22 +258,22 @@ Test(cuts, another_function_is_cut_where_it_is_called_more_or_the_first_no_longe
 		uint64_t number, after_ns; /* of the first one's: 100 */
 		bool taken;
 	} cases[] = {
-		{ BEHIND, 1, SECOND, false },	{ BEHIND, 1, CUTS_STALE_NS, false }, { BEHIND, 1, CUTS_STALE_NS + UINT64_C(1), true },
+		{ BEHIND, 1, SECOND, false },	{ BEHIND, 1, ROW_ENDS_STALE_NS, false }, { BEHIND, 1, ROW_ENDS_STALE_NS + UINT64_C(1), true },
 		{ BEHIND, 127, SECOND, false }, { BEHIND, 128, SECOND, true },	     { BEHIND, 0, SECOND, false },
-		{ BEFORE, 63, SECOND, false },	{ BEFORE, 64, SECOND, true },	     { BEFORE, 63, CUTS_STALE_NS + UINT64_C(1), true },
+		{ BEFORE, 63, SECOND, false },	{ BEFORE, 64, SECOND, true },	     { BEFORE, 63, ROW_ENDS_STALE_NS + UINT64_C(1), true },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct lane *lane = &roster_member(&host.roster, &host.communicator, 0)->lane;
+		struct row_calls *by = &roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls;
 		uint8_t function = cases[i].function;
 
 		host.outbox.count = 0;
-		/* That its last cut is long ago does not say that it is no longer called. */
-		*lane = (struct lane){ .function = FIRST, .shift = 7, .number = 100, .seen_ns = 100 * SECOND, .last_ns = SECOND, .looked_ns = 100 * SECOND };
-		note_cut(function, cases[i].number - 1, &(struct operation){ .done_ns = 100 * SECOND + cases[i].after_ns }, &(struct account_passage){ 0 });
+		/* That its last row ended long ago does not say that it is no longer called. */
+		*by = (struct row_calls){ .function = FIRST, .shift = 7, .number = 100, .seen_ns = 100 * SECOND, .last_ns = SECOND, .looked_ns = 100 * SECOND };
+		note_operation(function, cases[i].number - 1, &(struct operation){ .done_ns = 100 * SECOND + cases[i].after_ns }, &(struct account_passage){ 0 });
 		cr_expect_eq(host.outbox.count, cases[i].taken, "case %zu", i);
-		cr_expect_eq(lane->function, cases[i].taken ? function : FIRST, "case %zu", i);
-		cr_expect_eq(lane->shift, cases[i].taken ? 0 : 7, "case %zu", i);
+		cr_expect_eq(by->function, cases[i].taken ? function : FIRST, "case %zu", i);
+		cr_expect_eq(by->shift, cases[i].taken ? 0 : 7, "case %zu", i);
 	}
 }
 

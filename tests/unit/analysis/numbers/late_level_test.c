@@ -49,12 +49,13 @@ static bool is_proven(const struct given *given)
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
 			int late = late_in(given, rank, row < LATE_SERIES_FIRST ? 0 : row - LATE_SERIES_FIRST);
 			double late_ms = late * ROW_MS / 10000;
-			late_series_put(&series, rank, late_ms, late_ms, given->paired && !rank);
+			late_series_put(&series, rank, late_ms, late_ms, given->paired && !rank ? 2 : RANKS);
 		}
+		late_series_end(&series);
 	}
-	bool late = late_level_is_proven(&series, 0, ROW_MS);
+	bool late = late_level_is_proven(&series, 0, ROW_MS, true);
 	for (uint32_t rank = 2; rank < RANKS; rank++)
-		cr_expect_not(late_level_is_proven(&series, rank, ROW_MS), "%s: rank %u", given->what, rank);
+		cr_expect_not(late_level_is_proven(&series, rank, ROW_MS, true), "%s: rank %u", given->what, rank);
 	cr_expect(!late || late_level_lasts(&series, 0, ROW_MS), "%s", given->what);
 	late_series_free(&series);
 	return late;
@@ -129,6 +130,34 @@ Test(late_level, others_that_are_late_too_are_at_fault_or_show_that_it_is_chance
 		cr_expect_eq(is_proven(&all[i]), all[i].late, "%s", all[i].what);
 }
 
+/* Of ranks of several hosts, each on one of its own: that one of a few is later than the others may be chance. */
+Test(late_level, of_few_ranks_of_several_hosts_one_must_stand_out_from_how_the_others_differ)
+{
+	static const struct {
+		uint32_t ranks;
+		int late, other; /* hundredths of a per cent of each row */
+		bool found;
+	} all[] = { { 4, 500, 100, false }, { 4, 1000, 100, false }, { 4, 1100, 100, true }, { 4, 1200, 390, true },
+		    { 8, 500, 160, true },  { 8, 500, 170, false },  { 3, 1190, 28, false }, { 2, 1190, 0, false } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct late_series series = { 0 };
+		cr_assert(late_series_has(&series, all[i].ranks));
+		for (uint32_t rank = 0; rank < all[i].ranks; rank++)
+			late_series_place(&series, rank, rank + 1);
+		for (int row = 0; row < LATE_SERIES_FIRST + ROWS; row++) {
+			late_series_begin(&series);
+			for (uint32_t rank = 0; rank < all[i].ranks; rank++) {
+				double late_ms = (rank ? rank == 1 ? all[i].other : 0 : all[i].late) * ROW_MS / 10000;
+				late_series_put(&series, rank, late_ms, late_ms, all[i].ranks);
+			}
+			late_series_end(&series);
+		}
+		cr_expect_eq(late_level_is_proven(&series, 0, ROW_MS, true), all[i].found, "%zu", i);
+		late_series_free(&series);
+	}
+}
+
 /* Noise of which much is left a row later shows few independent values. */
 Test(late_level, noise_that_lasts_makes_parts_longer)
 {
@@ -142,9 +171,10 @@ Test(late_level, noise_that_lasts_makes_parts_longer)
 		noise_ms = 0.9 * noise_ms + (row * row % 17 - 8) * 0.3;
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
 			double late_ms = rank ? noise_ms * (rank % 2 ? 1 : -1) : 60;
-			late_series_put(&series, rank, late_ms, late_ms, false);
+			late_series_put(&series, rank, late_ms, late_ms, RANKS);
 		}
-		found = late_level_is_proven(&series, 0, 1000) ? row : 0;
+		late_series_end(&series);
+		found = late_level_is_proven(&series, 0, 1000, true) ? row : 0;
 	}
 	cr_expect_gt(late_series_noise_rows(&series, 0), 8, "%f", late_series_noise_rows(&series, 0));
 	cr_expect_gt(found, LATE_SERIES_FIRST + LATE_LEVEL_PARTS * LATE_LEVEL_ROWS, "%d", found);

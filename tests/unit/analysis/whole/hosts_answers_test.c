@@ -44,8 +44,8 @@ static void play(const struct many_hosts_job *job)
 
 	many_hosts_play(job, &result);
 	fprintf(kept.answers, "  %u hosts, %u silent, %u ranks of %d, %u communicators, %lu batches, %lu messages, %lu missed, %lu ignored, "
-		"%lu cuts, %lu unaligned, %u findings\n", is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->batches,
-		is->messages, is->missed, is->ignored, is->cuts, is->unaligned, is->findings_opened);
+		"%lu rows, %lu unaligned, %u findings\n", is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->batches,
+		is->messages, is->missed, is->ignored, is->rows, is->unaligned, is->findings_opened);
 }
 
 static bool play_hosts(unsigned int number)

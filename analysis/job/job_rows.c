@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/job/row_lanes.h"
+#include "analysis/job/job_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/job/course.h"
+#include "analysis/job/pipelines.h"
+#include "analysis/numbers/late_level.h"
 #include "analysis/numbers/sorting.h"
 
 /* What members say, and how many of them say what is kept. */
@@ -44,135 +47,154 @@ static uint64_t poll_end(const struct poll *poll)
 	return poll->all && (!poll->kept || poll->for_kept * 2 < poll->all) ? poll->candidate : poll->kept;
 }
 
-static const struct world_comm *lane_at(const struct row_lanes *rows, const struct world *world, uint32_t i)
+static const struct world_comm *comm_at(const struct job_rows *rows, const struct world *world, uint32_t i)
 {
 	return world->comms[rows->chosen[i]];
 }
 
-static uint64_t calls_of(const struct row_lanes *rows, const struct row_lane *lane)
+static const struct world_comm *comm_of(const struct job_rows *rows, const struct world *world,
+					const struct row_entry *entry)
 {
-	return (uint64_t)lane->per_step * rows->steps;
+	return world->comms[rows->ranks[entry->rank].comm];
 }
 
-static void note_length(struct row_lanes *rows, uint64_t row, double lasted_ms)
+static uint64_t calls_of(const struct job_rows *rows, const struct comm_rows *state)
 {
-	double sorted[ROW_LANES_LENGTHS];
+	return (uint64_t)state->per_step * rows->steps;
+}
+
+static void note_length(struct job_rows *rows, uint64_t row, double lasted_ms)
+{
+	double sorted[JOB_ROWS_LENGTHS];
 	uint32_t known = 0;
 
-	rows->lengths_ms[row % ROW_LANES_LENGTHS] = lasted_ms;
-	for (uint32_t i = 0; i < ROW_LANES_LENGTHS; i++)
+	rows->lengths_ms[row % JOB_ROWS_LENGTHS] = lasted_ms;
+	for (uint32_t i = 0; i < JOB_ROWS_LENGTHS; i++)
 		if (rows->lengths_ms[i] > 0)
 			sorted[known++] = rows->lengths_ms[i];
 	sort_doubles(sorted, known);
 	rows->row_ms = known ? sorted[known / 2] : 0;
 }
 
+/* So long after its last row a communicator is no longer judged. */
+static uint64_t gone_ns(const struct world_comm *comm)
+{
+	return JOB_ROWS_GONE_NS + 4 * (uint64_t)comm->period_ms * 1000000;
+}
+
 /* Its next row is to be expected. */
-static bool sends_rows(const struct row_lanes *rows, const struct world *world, const struct world_member *member,
+static bool sends_rows(const struct job_rows *rows, const struct world *world, const struct world_member *member,
 		       uint64_t now_ns)
 {
-	uint64_t gone_ns = ROW_LANES_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
+	uint64_t until_ns = JOB_ROWS_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
 
-	return member->rows && member->rows->came_ns && now_ns < member->rows->came_ns + gone_ns && !member->left &&
+	return member->rows && member->rows->came_ns && (member->rows->steps || !rows->in_steps) && now_ns < member->rows->came_ns + until_ns && !member->left &&
 	       !world_host(world, member->rank)->ended;
+}
+
+/* Where steps are not known a row is so many calls. */
+static uint32_t steps_of(const struct world_rows *rows)
+{
+	return rows->steps ? rows->steps : 1;
 }
 
 static uint64_t shape_of(const struct world_rows *rows)
 {
-	return (uint64_t)rows->function << 32 | rows->calls / rows->steps;
+	return (uint64_t)rows->function << 32 | rows->calls / steps_of(rows);
 }
 
-/* How long rows are, and by which calls a communicator's end. */
-static void fit_lane(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+/* How long rows are, and by which calls a communicator's end. True: that was known, and has changed. */
+static bool fit_comm(const struct job_rows *rows, const struct world *world, const struct world_comm *comm,
 		     struct poll *steps, uint64_t now_ns)
 {
-	struct row_lane *lane = comm->row_lane;
-	struct poll shape = { .kept = (uint64_t)lane->function << 32 | lane->per_step };
+	struct comm_rows *state = comm->compared;
+	struct poll shape = { .kept = (uint64_t)state->function << 32 | state->per_step };
 
-	lane->running = 0;
+	state->running = 0;
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_member *member = &comm->members[i];
 		if (!sends_rows(rows, world, member, now_ns))
 			continue;
 		poll_add(&shape, shape_of(member->rows));
-		poll_add(steps, member->rows->steps);
-		lane->running++;
+		poll_add(steps, steps_of(member->rows));
+		state->running++;
 	}
 	uint64_t now = poll_end(&shape);
 	if (now == shape.kept)
-		return;
-	lane->function = (uint8_t)(now >> 32);
-	lane->per_step = (uint32_t)now;
-	lane->next = 0;
+		return false;
+	state->function = (uint8_t)(now >> 32);
+	state->per_step = (uint32_t)now;
+	state->next = 0;
+	return shape.kept;
 }
 
-/* Those that it counts by the function of the lane; their number. */
-static uint32_t collect_ends(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+/* Those that it counts by the function that ends its rows; their number. */
+static uint32_t collect_ends(const struct job_rows *rows, const struct world *world, const struct world_comm *comm,
 			     uint64_t *ends, uint64_t now_ns)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_member *member = &comm->members[i];
-		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->row_lane->function)
+		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->compared->function)
 			ends[count++] = member->rows->newest;
 	}
 	return count;
 }
 
 /* The newest row that some communicator has ended; 0: none has. */
-static uint64_t newest_row(const struct row_lanes *rows, const struct world *world)
+static uint64_t newest_row(const struct job_rows *rows, const struct world *world)
 {
 	uint64_t newest = 0;
 
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
-		const struct row_lane *lane = lane_at(rows, world, i)->row_lane;
-		uint64_t row = lane && lane->next ? lane->passed + (uint64_t)lane->ahead : 0;
+		const struct comm_rows *state = comm_at(rows, world, i)->compared;
+		uint64_t row = state && state->next ? state->passed + (uint64_t)state->ahead : 0;
 		newest = row > newest ? row : newest;
 	}
 	return newest;
 }
 
 /* Rows of communicators that began together count the same steps. */
-static void begin_lane(struct row_lanes *rows, const struct world *world, struct row_lane *lane)
+static void begin_comm(struct job_rows *rows, const struct world *world, struct comm_rows *state)
 {
 	uint64_t newest = newest_row(rows, world);
-	int64_t apart = newest ? (int64_t)(newest - lane->passed) : 0;
+	int64_t apart = newest ? (int64_t)(newest - state->passed) : 0;
 
-	lane->next = lane->passed + 1;
-	lane->ahead = llabs(apart) <= ROW_LANES_APART ? 0 : apart;
-	rows->next = rows->next ? rows->next : lane->next;
+	state->next = state->passed + 1;
+	state->ahead = llabs(apart) <= JOB_ROWS_APART ? 0 : apart;
+	rows->next = rows->next ? rows->next : state->next;
 }
 
-static void look_how_far(struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+static void look_how_far(struct job_rows *rows, const struct world *world, const struct world_comm *comm,
 			 uint64_t *ends, uint64_t now_ns)
 {
-	struct row_lane *lane = comm->row_lane;
+	struct comm_rows *state = comm->compared;
 	uint32_t count = collect_ends(rows, world, comm, ends, now_ns);
-	uint64_t calls = calls_of(rows, lane);
+	uint64_t calls = calls_of(rows, state);
 
 	if (count < 2 || !calls)
 		return;
 	sort_u64(ends, count);
 	uint64_t passed = ends[(count - 1) / 2] / calls;
-	bool jumps = lane->passed + WORLD_ROWS < passed || passed + ROW_LANES_APART < lane->passed;
-	bool behind = passed + (uint64_t)lane->ahead + WORLD_ROWS < rows->next;
-	if (lane->next && (jumps || behind))
-		lane->next = 0;
-	for (uint64_t row = lane->next ? lane->passed + 1 : passed; row <= passed; row++)
-		lane->passed_ns[row % WORLD_ROWS] = now_ns;
-	if (passed > lane->passed || !lane->next)
-		lane->passed = passed;
-	if (!lane->next)
-		begin_lane(rows, world, lane);
+	bool jumps = state->passed + WORLD_ROWS < passed || passed + JOB_ROWS_APART < state->passed;
+	bool behind = passed + (uint64_t)state->ahead + WORLD_ROWS < rows->next;
+	if (state->next && (jumps || behind))
+		state->next = 0;
+	for (uint64_t row = state->next ? state->passed + 1 : passed; row <= passed; row++)
+		state->passed_ns[row % WORLD_ROWS] = now_ns;
+	if (passed > state->passed || !state->next)
+		state->passed = passed;
+	if (!state->next)
+		begin_comm(rows, world, state);
 }
 
-/* The number that the lane gives to a row of all; 0: it has none. */
-static uint64_t own_row(const struct row_lane *lane, uint64_t row)
+/* The number that the communicator gives to a row of all; 0: it has none. */
+static uint64_t own_row(const struct comm_rows *state, uint64_t row)
 {
-	int64_t own = (int64_t)row - lane->ahead;
+	int64_t own = (int64_t)row - state->ahead;
 
-	return lane->next && own > 0 && (uint64_t)own >= lane->next ? (uint64_t)own : 0;
+	return state->next && own > 0 && (uint64_t)own >= state->next ? (uint64_t)own : 0;
 }
 
 /* The next end after this one that has come, within a few rows; NULL: none has. */
@@ -182,7 +204,7 @@ static const struct world_row *later_end(const struct world_member *member, uint
 
 	for (uint32_t i = 0; i < WORLD_ROWS; i++) {
 		const struct world_row *row = &member->rows->kept[i];
-		if (!row->between && row->end > end && row->end <= end + ROW_LANES_BETWEEN * calls &&
+		if (!row->between && row->end > end && row->end <= end + JOB_ROWS_BETWEEN * calls &&
 		    (!next || row->end < next->end))
 			next = row;
 	}
@@ -211,45 +233,45 @@ static bool has_ended(const struct world_member *member, uint64_t end, uint64_t 
 }
 
 /* Everybody from whom it is to be expected. */
-static bool have_all_ended(const struct row_lanes *rows, const struct world *world, const struct world_comm *comm,
+static bool have_all_ended(const struct job_rows *rows, const struct world *world, const struct world_comm *comm,
 			   uint64_t own, uint64_t now_ns)
 {
-	uint64_t calls = calls_of(rows, comm->row_lane), lost_ns = longest_behind(comm);
+	uint64_t calls = calls_of(rows, comm->compared), lost_ns = longest_behind(comm);
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_member *member = &comm->members[i];
-		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->row_lane->function &&
+		if (sends_rows(rows, world, member, now_ns) && member->rows->function == comm->compared->function &&
 		    !has_ended(member, own * calls, calls, lost_ns, now_ns))
 			return false;
 	}
 	return true;
 }
 
-static bool is_running(const struct row_lane *lane)
+static bool is_running(const struct comm_rows *state)
 {
-	return lane && lane->running > 1 && lane->next;
+	return state && state->running > 1 && state->next;
 }
 
-static bool is_due(const struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+static bool is_due(const struct job_rows *rows, const struct world *world, uint64_t now_ns)
 {
 	uint64_t first_ns = UINT64_MAX;
 	bool all = true;
 
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
-		const struct world_comm *comm = lane_at(rows, world, i);
-		const struct row_lane *lane = comm->row_lane;
-		uint64_t own = is_running(lane) ? own_row(lane, rows->next) : 0;
+		const struct world_comm *comm = comm_at(rows, world, i);
+		const struct comm_rows *state = comm->compared;
+		uint64_t own = is_running(state) ? own_row(state, rows->next) : 0;
 		if (!own)
 			continue;
-		if (lane->passed < own) {
+		if (state->passed < own) {
 			all = false;
 			continue;
 		}
-		uint64_t passed_ns = lane->passed + WORLD_ROWS > own ? lane->passed_ns[own % WORLD_ROWS] : 0;
+		uint64_t passed_ns = state->passed + WORLD_ROWS > own ? state->passed_ns[own % WORLD_ROWS] : 0;
 		first_ns = passed_ns < first_ns ? passed_ns : first_ns;
 		all = all && have_all_ended(rows, world, comm, own, now_ns);
 	}
-	return first_ns != UINT64_MAX && (all || now_ns >= first_ns + ROW_LANES_WAIT_NS);
+	return first_ns != UINT64_MAX && (all || now_ns >= first_ns + JOB_ROWS_WAIT_NS);
 }
 
 static struct measured between(const struct world_row *from, const struct world_row *to)
@@ -320,7 +342,7 @@ static double median_length(const struct measured *measured, uint32_t count, uin
 }
 
 /* All members of whom the row is known; how many. */
-static uint32_t measure_all(const struct row_lanes *rows, const struct world_comm *comm, uint64_t begin, uint64_t end,
+static uint32_t measure_all(const struct job_rows *rows, const struct world_comm *comm, uint64_t begin, uint64_t end,
 			    struct measured *measured, uint64_t *values, double *lasted_us)
 {
 	uint32_t count = 0;
@@ -341,13 +363,13 @@ static uint32_t measure_all(const struct row_lanes *rows, const struct world_com
 	return count;
 }
 
-static bool has_index(struct row_lanes *rows, struct world_rank *rank)
+static bool has_index(struct job_rows *rows, struct world_rank *rank)
 {
 	if (rank->row_index)
 		return true;
 	if (rows->count == rows->room) {
 		uint32_t room = rows->room ? rows->room * 2 : 16;
-		struct row_lanes_rank *ranks = realloc(rows->ranks, room * sizeof(*ranks));
+		struct job_rows_rank *ranks = realloc(rows->ranks, room * sizeof(*ranks));
 		if (!ranks)
 			return false;
 		rows->ranks = ranks;
@@ -355,7 +377,7 @@ static bool has_index(struct row_lanes *rows, struct world_rank *rank)
 	}
 	if (!row_judge_has(&rows->judge, rows->room))
 		return false;
-	rows->ranks[rows->count++] = (struct row_lanes_rank){ 0 };
+	rows->ranks[rows->count++] = (struct job_rows_rank){ 0 };
 	rank->row_index = rows->count;
 	return true;
 }
@@ -384,21 +406,21 @@ static bool is_same_stage(const struct world *world, const struct world_comm *on
 }
 
 /* Once for each communicator: indexes of ranks for the group that its members are, and for their stage. */
-static void name_group(struct row_lanes *rows, const struct world *world, const struct world_comm *comm, uint32_t index)
+static void name_group(struct job_rows *rows, const struct world *world, const struct world_comm *comm, uint32_t index)
 {
-	struct row_lane *lane = comm->row_lane;
+	struct comm_rows *state = comm->compared;
 
-	if (rows->ranks[lane->group].named == comm->index + 1)
+	if (rows->ranks[state->group].named == comm->index + 1)
 		return;
 	if (rows->ranks[index].named)
 		return; /* another member will give it one */
 	rows->ranks[index].named = comm->index + 1;
-	lane->group = lane->stage = index;
+	state->group = state->stage = index;
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
-		const struct world_comm *other = lane_at(rows, world, i);
-		if (other != comm && is_running(other->row_lane) && other->row_lane->compared &&
+		const struct world_comm *other = comm_at(rows, world, i);
+		if (other != comm && is_running(other->compared) && other->compared->compared &&
 		    is_same_stage(world, comm, other))
-			lane->stage = other->row_lane->stage;
+			state->stage = other->compared->stage;
 	}
 }
 
@@ -406,7 +428,7 @@ static bool is_aligned(const struct measured *measured, double lasted_us)
 {
 	double apart_us = fabs(measured->lasted_us - lasted_us);
 
-	return apart_us <= LANES_UNEVEN_US || apart_us <= LANES_UNEVEN * lasted_us;
+	return apart_us <= JOB_ROWS_UNEVEN_US || apart_us <= JOB_ROWS_UNEVEN * lasted_us;
 }
 
 static uint64_t ns(double us)
@@ -415,15 +437,16 @@ static uint64_t ns(double us)
 }
 
 /* A rank is compared in one communicator only: the first. */
-static void add_entry(struct row_lanes *rows, struct world *world, const struct world_comm *comm,
+static void add_entry(struct job_rows *rows, struct world *world, const struct world_comm *comm,
 		      const struct measured *measured, struct judged *judged)
 {
 	struct world_rank *rank = &world->ranks[comm->members[measured->member].rank];
-	struct row_lanes_rank *known = has_index(rows, rank) ? &rows->ranks[rank->row_index - 1] : NULL;
+	struct job_rows_rank *known = has_index(rows, rank) ? &rows->ranks[rank->row_index - 1] : NULL;
 
 	if (!known || known->row == judged->row)
 		return;
 	known->row = judged->row;
+	known->number = comm->members[measured->member].rank;
 	known->seen_ns = judged->now_ns;
 	known->comm = comm->index;
 	late_series_place(&rows->judge.late, rank->row_index - 1, rank->host + 1);
@@ -438,17 +461,34 @@ static void add_entry(struct row_lanes *rows, struct world *world, const struct 
 	};
 }
 
-static void judge_lane(struct row_lanes *rows, struct world *world, const struct world_comm *comm,
+/* Times at which it looks at its GPU that depend on what it waits for make waits look like work. Then it sees ends at
+ * other times than the others do, too. */
+static void note_ragged(struct job_rows *rows, struct judged *judged, uint32_t first, double lasted_us)
+{
+	uint32_t count = judged->count - first;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct job_rows_rank *rank = &rows->ranks[judged->entries[first + i].rank];
+		rank->ragged_us += ((float)fabs(judged->measured[first + i].lasted_us - lasted_us) - rank->ragged_us) / 32;
+		judged->values[i] = (uint64_t)rank->ragged_us;
+	}
+	sort_u64(judged->values, count);
+	double usual_us = count ? (double)judged->values[count / 2] : 0;
+	for (uint32_t i = first; i < judged->count; i++)
+		judged->entries[i].ragged = (double)rows->ranks[judged->entries[i].rank].ragged_us > JOB_ROWS_RAGGED * usual_us + JOB_ROWS_RAGGED_US;
+}
+
+static void judge_comm(struct job_rows *rows, struct world *world, const struct world_comm *comm,
 		       struct judged *judged)
 {
-	struct row_lane *lane = comm->row_lane;
-	uint64_t own = own_row(lane, judged->row), calls = calls_of(rows, lane);
-	struct measured *measured = own && lane->passed >= own ? calloc(comm->member_count, sizeof(*measured)) : NULL;
+	struct comm_rows *state = comm->compared;
+	uint64_t own = own_row(state, judged->row), calls = calls_of(rows, state);
+	struct measured *measured = own && state->passed >= own ? calloc(comm->member_count, sizeof(*measured)) : NULL;
 	uint32_t first = judged->count;
 	double lasted_us;
 
 	if (own)
-		lane->next = own + 1;
+		state->next = own + 1;
 	if (!measured)
 		return;
 	uint32_t count = measure_all(rows, comm, (own - 1) * calls, own * calls, measured, judged->values, &lasted_us);
@@ -459,27 +499,45 @@ static void judge_lane(struct row_lanes *rows, struct world *world, const struct
 			rows->unaligned++;
 	}
 	free(measured);
+	note_ragged(rows, judged, first, lasted_us);
 	for (uint32_t i = first; i < judged->count; i++)
 		name_group(rows, world, comm, judged->entries[i].rank);
 	for (uint32_t i = first; i < judged->count; i++) {
-		judged->entries[i].group = lane->group;
-		judged->entries[i].stage = lane->stage;
+		judged->entries[i].group = state->group;
+		judged->entries[i].stage = state->stage;
 	}
-	lane->compared = judged->count - first;
-	lane->lasted_us = (uint32_t)lasted_us;
+	state->compared = judged->count - first;
+	state->lasted_us = (uint32_t)lasted_us;
 	note_length(rows, judged->row, lasted_us / 1000);
 }
 
+/* For those who look. */
+static void charge(const struct world *world, const struct job_rows *rows, const struct judged *judged)
+{
+	const struct row_entry *entries = judged->entries;
+	struct course_late *late = world->course ? calloc(judged->count + 1, sizeof(*late)) : NULL;
+
+	for (uint32_t first = 0, end; late && first < judged->count; first = end) {
+		const struct comm_rows *state = comm_of(rows, world, &entries[first])->compared;
+		uint64_t lasted_ns = (uint64_t)state->lasted_us * 1000, now_ns = judged->now_ns;
+		for (end = first; end < judged->count && entries[end].group == entries[first].group; end++)
+			late[end - first] = (struct course_late){ rows->ranks[entries[end].rank].number,
+								  (uint64_t)(fmax(entries[end].late_ms, 0) * 1000) };
+		course_charge(world->course, late, end - first, now_ns > lasted_ns ? now_ns - lasted_ns : 0, now_ns);
+	}
+	free(late);
+}
+
 /* The entries are in another order. */
-static void note_verdicts(struct row_lanes *rows, const struct judged *judged, const uint32_t *measured_of)
+static void note_verdicts(struct job_rows *rows, const struct judged *judged, const uint32_t *measured_of)
 {
 	for (uint32_t i = 0; i < judged->count; i++) {
 		const struct row_entry *entry = &judged->entries[i];
 		const struct measured *measured = &judged->measured[measured_of[entry->rank]];
-		struct row_lanes_rank *rank = &rows->ranks[entry->rank];
+		struct job_rows_rank *rank = &rows->ranks[entry->rank];
 		if (!entry->judged)
 			continue;
-		rank->rows[rank->count++ % ROW_LANES_TOLD] = (struct row_lanes_row){
+		rank->rows[rank->count++ % JOB_ROWS_TOLD] = (struct job_rows_row){
 			(float)entry->late_ms,
 			(float)(measured->lasted_us / 1000),
 			(float)(measured->host_us / 1000),
@@ -496,35 +554,36 @@ static bool is_pipelined(const struct world *world)
 	return false;
 }
 
-static uint32_t count_members(const struct row_lanes *rows, const struct world *world)
+static uint32_t count_members(const struct job_rows *rows, const struct world *world)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < rows->chosen_count; i++)
-		count += lane_at(rows, world, i)->member_count;
+		count += comm_at(rows, world, i)->member_count;
 	return count;
 }
 
-static void judge(struct row_lanes *rows, struct world *world, struct judged *judged)
+static void judge(struct job_rows *rows, struct world *world, struct judged *judged)
 {
 	judged->count = 0;
 	judged->row = rows->next;
 	for (uint32_t i = 0; i < rows->chosen_count; i++)
-		if (is_running(lane_at(rows, world, i)->row_lane))
-			judge_lane(rows, world, lane_at(rows, world, i), judged);
+		if (is_running(comm_at(rows, world, i)->compared))
+			judge_comm(rows, world, comm_at(rows, world, i), judged);
 	uint32_t *measured_of = calloc(rows->count + 1, sizeof(*measured_of));
 	if (measured_of) {
 		for (uint32_t i = 0; i < judged->count; i++)
 			measured_of[judged->entries[i].rank] = i;
 		row_judge(&rows->judge, judged->entries, judged->count, rows->row_ms, is_pipelined(world));
 		note_verdicts(rows, judged, measured_of);
+		charge(world, rows, judged);
 		rows->rows++;
 	}
 	free(measured_of);
 }
 
 /* Rows are cut anew. */
-static void begin_anew(struct row_lanes *rows, const struct world *world, uint32_t steps)
+static void begin_anew(struct job_rows *rows, const struct world *world, uint32_t steps)
 {
 	rows->steps = steps;
 	rows->next = 0;
@@ -534,34 +593,35 @@ static void begin_anew(struct row_lanes *rows, const struct world *world, uint32
 	for (uint32_t i = 0; i < rows->count; i++)
 		rows->ranks[i].row = 0;
 	for (uint32_t i = 0; i < rows->chosen_count; i++)
-		if (lane_at(rows, world, i)->row_lane)
-			lane_at(rows, world, i)->row_lane->next = 0;
+		if (comm_at(rows, world, i)->compared)
+			comm_at(rows, world, i)->compared->next = 0;
 }
 
-static void fit(struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+static void fit(struct job_rows *rows, const struct world *world, uint64_t now_ns)
 {
 	struct poll steps = { .kept = rows->steps };
+	bool changed = false;
 
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
 		struct world_comm *comm = world->comms[rows->chosen[i]];
-		if (!comm->row_lane && comm->in_rows > 1)
-			comm->row_lane = calloc(1, sizeof(*comm->row_lane));
-		if (comm->row_lane)
-			fit_lane(rows, world, comm, &steps, now_ns);
+		if (!comm->compared && comm->in_rows > 1)
+			comm->compared = calloc(1, sizeof(*comm->compared));
+		if (comm->compared)
+			changed |= fit_comm(rows, world, comm, &steps, now_ns);
 	}
 	uint32_t now = (uint32_t)poll_end(&steps);
-	if (now != rows->steps)
+	if (now != rows->steps || changed)
 		begin_anew(rows, world, now);
 }
 
 /* All communicators may have begun anew, further on. */
-static void skip_gap(struct row_lanes *rows, const struct world *world)
+static void skip_gap(struct job_rows *rows, const struct world *world)
 {
 	uint64_t first = UINT64_MAX;
 
 	for (uint32_t i = 0; i < rows->chosen_count; i++) {
-		const struct row_lane *lane = lane_at(rows, world, i)->row_lane;
-		uint64_t next = is_running(lane) ? lane->next + (uint64_t)lane->ahead : UINT64_MAX;
+		const struct comm_rows *state = comm_at(rows, world, i)->compared;
+		uint64_t next = is_running(state) ? state->next + (uint64_t)state->ahead : UINT64_MAX;
 		first = next < first ? next : first;
 	}
 	if (first != UINT64_MAX && first > rows->next)
@@ -578,16 +638,32 @@ static int by_worth(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static void choose_among(struct row_lanes *rows, const struct world *world, struct world_comm **comms, bool *taken,
-			 uint64_t now_ns)
+static bool is_comparable(const struct world_comm *comm, uint64_t now_ns)
+{
+	return comm->across && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + gone_ns(comm) &&
+	       (comm->in_steps || comm->period_ms <= JOB_ROWS_OFTEN_MS);
+}
+
+/* Rows of steps, if there are any: only these are alike in all communicators. */
+static uint32_t take_comparable(struct job_rows *rows, const struct world *world, struct world_comm **comms,
+				uint64_t now_ns)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < world->comm_count; i++) {
-		struct world_comm *comm = world->comms[i];
-		if (comm->across && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + LANES_GONE_NS)
-			comms[count++] = comm;
-	}
+	rows->in_steps = false;
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		rows->in_steps |= world->comms[i]->in_steps && is_comparable(world->comms[i], now_ns);
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		if (world->comms[i]->in_steps == rows->in_steps && is_comparable(world->comms[i], now_ns))
+			comms[count++] = world->comms[i];
+	return count;
+}
+
+static void choose_among(struct job_rows *rows, const struct world *world, struct world_comm **comms, bool *taken,
+			 uint64_t now_ns)
+{
+	uint32_t count = take_comparable(rows, world, comms, now_ns);
+
 	qsort(comms, count, sizeof(struct world_comm *), by_worth);
 	rows->chosen_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -602,7 +678,7 @@ static void choose_among(struct row_lanes *rows, const struct world *world, stru
 }
 
 /* In which communicators ranks are compared. */
-static void choose(struct row_lanes *rows, const struct world *world, uint64_t now_ns)
+static void choose(struct job_rows *rows, struct world *world, uint64_t now_ns)
 {
 	struct world_comm **comms = calloc(world->comm_count + 1, sizeof(struct world_comm *));
 	bool *taken = calloc(world->rank_room + 1, sizeof(*taken));
@@ -610,6 +686,7 @@ static void choose(struct row_lanes *rows, const struct world *world, uint64_t n
 
 	rows->chosen = chosen ? chosen : rows->chosen;
 	if (comms && taken && chosen) {
+		pipelines_find(world);
 		choose_among(rows, world, comms, taken, now_ns);
 		rows->changes = world->changes + world->in_rows;
 		rows->looked_ns = now_ns;
@@ -618,9 +695,9 @@ static void choose(struct row_lanes *rows, const struct world *world, uint64_t n
 	free(taken);
 }
 
-void row_lanes_tick(struct row_lanes *rows, struct world *world, uint64_t now_ns)
+void job_rows_tick(struct job_rows *rows, struct world *world, uint64_t now_ns)
 {
-	if (rows->changes != world->changes + world->in_rows || now_ns >= rows->looked_ns + LANES_LOOK_NS)
+	if (rows->changes != world->changes + world->in_rows || now_ns >= rows->looked_ns + JOB_ROWS_LOOK_NS)
 		choose(rows, world, now_ns);
 	uint32_t room = count_members(rows, world) + 1;
 	struct judged judged = { .now_ns = now_ns,
@@ -628,11 +705,12 @@ void row_lanes_tick(struct row_lanes *rows, struct world *world, uint64_t now_ns
 				 .measured = calloc(room, sizeof(*judged.measured)),
 				 .values = calloc(room, sizeof(*judged.values)) };
 
+	rows->judge.mostly = false;
 	if (judged.entries && judged.measured && judged.values) {
 		fit(rows, world, now_ns);
 		for (uint32_t i = 0; i < rows->chosen_count; i++) {
-			const struct world_comm *comm = lane_at(rows, world, i);
-			if (comm->row_lane && comm->row_lane->function)
+			const struct world_comm *comm = comm_at(rows, world, i);
+			if (comm->compared && comm->compared->function)
 				look_how_far(rows, world, comm, judged.values, now_ns);
 		}
 		skip_gap(rows, world);
@@ -644,13 +722,13 @@ void row_lanes_tick(struct row_lanes *rows, struct world *world, uint64_t now_ns
 	free(judged.values);
 }
 
-static const struct row_lanes_row *row_back(const struct row_lanes_rank *rank, uint64_t back)
+static const struct job_rows_row *row_back(const struct job_rows_rank *rank, uint64_t back)
 {
-	return &rank->rows[(rank->count - 1 - back) % ROW_LANES_TOLD];
+	return &rank->rows[(rank->count - 1 - back) % JOB_ROWS_TOLD];
 }
 
 /* Over so many newest rows, or as many as there are. */
-static double mean_late_ms(const struct row_lanes_rank *rank, uint64_t count, double *lasted_ms)
+static double mean_late_ms(const struct job_rows_rank *rank, uint64_t count, double *lasted_ms)
 {
 	double late_ms = 0;
 
@@ -664,12 +742,12 @@ static double mean_late_ms(const struct row_lanes_rank *rank, uint64_t count, do
 }
 
 /* Those in which it was about as late as it has to be to be found. */
-static void add_late_rows(const struct row_lanes_rank *rank, struct row_lanes_view *view)
+static void add_late_rows(const struct job_rows_rank *rank, struct job_rows_view *view)
 {
 	double lasted_ms, level_ms = mean_late_ms(rank, LATE_SERIES_ROWS_MIN, &lasted_ms), all_ms = 0;
 
-	for (uint64_t back = 0; back < ROW_LANES_TOLD && back < rank->count; back++) {
-		const struct row_lanes_row *row = row_back(rank, back);
+	for (uint64_t back = 0; back < JOB_ROWS_TOLD && back < rank->count; back++) {
+		const struct job_rows_row *row = row_back(rank, back);
 		if (row->late_ms * 2 < fmax(level_ms, row_judge_cost_ms(row->lasted_ms)))
 			continue;
 		all_ms += row->lasted_ms;
@@ -680,27 +758,35 @@ static void add_late_rows(const struct row_lanes_rank *rank, struct row_lanes_vi
 	view->share = all_ms > 0 ? view->late_ms / all_ms : 0;
 }
 
-bool row_lanes_look(const struct row_lanes *rows, const struct world *world, uint32_t number, uint64_t now_ns,
-		    struct row_lanes_view *view)
+bool job_rows_look(const struct job_rows *rows, const struct world *world, uint32_t number, uint64_t now_ns,
+		    struct job_rows_view *view)
 {
 	uint32_t index = world->ranks[number].row_index;
-	const struct row_lanes_rank *rank = index ? &rows->ranks[index - 1] : NULL;
+	const struct job_rows_rank *rank = index ? &rows->ranks[index - 1] : NULL;
 	double lasted_ms;
 
-	*view = (struct row_lanes_view){ 0 };
-	if (!rank || !rank->count || now_ns >= rank->seen_ns + LANES_GONE_NS)
+	*view = (struct job_rows_view){ 0 };
+	if (!rank || !rank->count || now_ns >= rank->seen_ns + gone_ns(world->comms[rank->comm]))
 		return false;
-	double late_ms = mean_late_ms(rank, LANES_RECENT, &lasted_ms);
+	double late_ms = mean_late_ms(rank, JOB_ROWS_RECENT, &lasted_ms);
 	view->late = rows->judge.ranks[index - 1].decided_ns;
+	view->of_level = rows->judge.ranks[index - 1].of_level;
 	view->of_stage = rows->judge.ranks[index - 1].of_stage;
 	view->recent = lasted_ms > 0 ? late_ms / lasted_ms : 0;
 	view->comm = world->comms[rank->comm];
-	view->lane = view->comm->row_lane;
+	view->state = view->comm->compared;
 	add_late_rows(rank, view);
 	return true;
 }
 
-bool row_lanes_are_of_one_stage(const struct row_lanes *rows, const struct world *world, uint32_t one, uint32_t other)
+double job_rows_level(const struct job_rows *rows, const struct world *world, uint32_t number)
+{
+	uint32_t index = world->ranks[number].row_index;
+
+	return rows->row_ms > 0 ? late_level_mean_ms(&rows->judge.late, index - 1) / rows->row_ms : 0;
+}
+
+bool job_rows_are_of_one_stage(const struct job_rows *rows, const struct world *world, uint32_t one, uint32_t other)
 {
 	uint32_t left = world->ranks[one].row_index, right = world->ranks[other].row_index;
 
@@ -710,24 +796,24 @@ bool row_lanes_are_of_one_stage(const struct row_lanes *rows, const struct world
 	return a->decided_ns && b->decided_ns && a->of_stage && b->of_stage && a->stage == b->stage;
 }
 
-size_t row_lanes_bytes(const struct row_lanes *rows, const struct world *world)
+size_t job_rows_bytes(const struct job_rows *rows, const struct world *world)
 {
 	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) +
 				     2 * sizeof(struct late_past));
 
 	for (uint32_t i = 0; i < world->comm_count; i++)
-		bytes += world->comms[i]->row_lane ? sizeof(struct row_lane) : 0;
+		bytes += world->comms[i]->compared ? sizeof(struct comm_rows) : 0;
 	return bytes;
 }
 
-void row_lanes_forget(struct row_lanes *rows, struct world *world)
+void job_rows_forget(struct job_rows *rows, struct world *world)
 {
 	for (uint32_t i = 0; i < world->comm_count; i++) {
-		free(world->comms[i]->row_lane);
-		world->comms[i]->row_lane = NULL;
+		free(world->comms[i]->compared);
+		world->comms[i]->compared = NULL;
 	}
 	free(rows->ranks);
 	free(rows->chosen);
 	row_judge_free(&rows->judge);
-	*rows = (struct row_lanes){ 0 };
+	*rows = (struct job_rows){ 0 };
 }

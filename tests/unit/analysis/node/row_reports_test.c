@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* After which operations hosts cut their ranks' time: only where all of them do can ranks be compared. */
+/* After which operations hosts end rows while steps are not known: only where all of them do can ranks be compared. */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "analysis/model.h"
 #include "analysis/node/node_half.h"
 
-enum { HOSTS = 3, CUTS_MAX = 1 << 16 };
+enum { HOSTS = 3, ENDS_MAX = 1 << 16 };
 
 static const uint64_t ms = 1000000;
 
@@ -33,12 +33,12 @@ struct host {
 	uint64_t ticket;
 };
 
-static struct cut {
+static struct end {
 	uint8_t function;
 	uint64_t sequence, at_ms;
-	uint32_t hosts; /* a bit for each that has cut there */
-} cuts[CUTS_MAX];
-static uint32_t cut_count, sent_by[HOSTS];
+	uint32_t hosts; /* a bit for each that has ended a row there */
+} ends[ENDS_MAX];
+static uint32_t end_count, sent_by[HOSTS];
 static struct {
 	uint32_t host;
 	uint64_t now_ms;
@@ -47,15 +47,15 @@ static struct {
 static void note(uint8_t function, uint64_t sequence)
 {
 	sent_by[sender.host]++;
-	for (uint32_t i = cut_count; i--;)
-		if (cuts[i].function == function && cuts[i].sequence == sequence) {
-			cr_expect_not(cuts[i].hosts & 1u << sender.host, "a cut is told once");
-			cuts[i].hosts |= 1u << sender.host;
-			cuts[i].at_ms = sender.now_ms;
+	for (uint32_t i = end_count; i--;)
+		if (ends[i].function == function && ends[i].sequence == sequence) {
+			cr_expect_not(ends[i].hosts & 1u << sender.host, "a row is reported once");
+			ends[i].hosts |= 1u << sender.host;
+			ends[i].at_ms = sender.now_ms;
 			return;
 		}
-	cr_assert_lt(cut_count, CUTS_MAX);
-	cuts[cut_count++] = (struct cut){ .function = function, .sequence = sequence, .at_ms = sender.now_ms, .hosts = 1u << sender.host };
+	cr_assert_lt(end_count, ENDS_MAX);
+	ends[end_count++] = (struct end){ .function = function, .sequence = sequence, .at_ms = sender.now_ms, .hosts = 1u << sender.host };
 }
 
 static void hear(void *argument, const void *bytes, size_t length)
@@ -64,8 +64,8 @@ static void hear(void *argument, const void *bytes, size_t length)
 
 	(void)argument;
 	for (size_t i = 0; i < (length - sizeof(struct rw_batch)) / sizeof(*messages); i++)
-		if (messages[i].type == RW_MESSAGE_CUT)
-			note(messages[i].function, messages[i].cut.sequence);
+		if (messages[i].type == RW_MESSAGE_ROW)
+			note(messages[i].function, (uint64_t)messages[i].row.row * messages[i].row.calls);
 }
 
 static void emit_nothing(void *argument, const struct rw_finding *finding)
@@ -118,7 +118,7 @@ static void play(const struct course *course, unsigned int seed)
 	};
 	uint64_t at_ns = 10 * ms, count = 0, reduces = 0;
 
-	cut_count = 0;
+	end_count = 0;
 	for (uint32_t i = 0; i < HOSTS; i++) {
 		sent_by[i] = 0;
 		begin(&hosts[i], i, 0);
@@ -128,6 +128,7 @@ static void play(const struct course *course, unsigned int seed)
 			bool reduce = course->reduces && count % course->reduces == course->reduces - 1;
 			slot.function = reduce ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER;
 			slot.sequence = reduce ? reduces : count - reduces;
+			slot.count = 5 + count; /* no step repeats */
 			reduces += reduce;
 			for (uint32_t i = 0; i < HOSTS; i++)
 				if (i < HOSTS - 1 || now_ms > course->late_host_ms)
@@ -145,16 +146,16 @@ static void play(const struct course *course, unsigned int seed)
 	}
 }
 
-/* The longest time from one cut that all hosts have made to the next, or to the end. */
+/* The longest time from one end of a row on all hosts to the next, or to the end. */
 static uint64_t longest_apart_ms(const struct course *course, uint64_t from_ms)
 {
 	uint64_t longest_ms = 0, last_ms = from_ms;
 
-	for (uint32_t i = 0; i < cut_count; i++) {
-		if (cuts[i].hosts != (1u << HOSTS) - 1 || cuts[i].at_ms < last_ms)
+	for (uint32_t i = 0; i < end_count; i++) {
+		if (ends[i].hosts != (1u << HOSTS) - 1 || ends[i].at_ms < last_ms)
 			continue;
-		longest_ms = cuts[i].at_ms - last_ms > longest_ms ? cuts[i].at_ms - last_ms : longest_ms;
-		last_ms = cuts[i].at_ms;
+		longest_ms = ends[i].at_ms - last_ms > longest_ms ? ends[i].at_ms - last_ms : longest_ms;
+		last_ms = ends[i].at_ms;
 	}
 	return course->lasts_ms - last_ms > longest_ms ? course->lasts_ms - last_ms : longest_ms;
 }
@@ -163,13 +164,13 @@ static uint32_t count_equal(void)
 {
 	uint32_t equal = 0;
 
-	for (uint32_t i = 0; i < cut_count; i++)
-		equal += cuts[i].hosts == (1u << HOSTS) - 1;
+	for (uint32_t i = 0; i < end_count; i++)
+		equal += ends[i].hosts == (1u << HOSTS) - 1;
 	return equal;
 }
 
-/* Operations that came quicker at first have not put the next cut far away, and pauses do not make cuts many. */
-Test(cuts, come_often_enough_and_on_all_hosts_whatever_the_pace)
+/* Operations that came quicker at first have not put the next end far away, and pauses do not make rows many. */
+Test(row_reports, come_often_enough_and_on_all_hosts_whatever_the_pace)
 {
 	static const struct {
 		struct course course;
@@ -194,14 +195,14 @@ Test(cuts, come_often_enough_and_on_all_hosts_whatever_the_pace)
 			const struct course *course = &cases[i].course;
 			play(course, seed);
 			uint64_t apart_ms = longest_apart_ms(course, course->quick * course->quick_us / 1000);
-			cr_expect_leq(apart_ms, cases[i].apart_ms, "course %zu: %" PRIu64 " ms from a cut of all hosts to the next", i, apart_ms);
-			cr_expect_eq(count_equal(), cut_count, "course %zu: of %u cuts %u are of all hosts", i, cut_count, count_equal());
-			cr_expect_leq(cut_count, course->lasts_ms / 1000, "course %zu: %u cuts, more than one a second", i, cut_count);
+			cr_expect_leq(apart_ms, cases[i].apart_ms, "course %zu: %" PRIu64 " ms from an end on all hosts to the next", i, apart_ms);
+			cr_expect_eq(count_equal(), end_count, "course %zu: of %u ends %u are on all hosts", i, end_count, count_equal());
+			cr_expect_leq(end_count, course->lasts_ms / 1000, "course %zu: %u rows, more than one a second", i, end_count);
 		}
 }
 
-/* Which function makes cuts does not depend on which of them a host saw first. */
-Test(cuts, of_a_host_that_looks_later_are_those_of_the_others)
+/* Which function ends rows does not depend on which of them a host saw first. */
+Test(row_reports, of_a_host_that_looks_later_are_those_of_the_others)
 {
 	const uint64_t every_ms[] = { 25, 100, 220, 900 };
 
@@ -210,7 +211,7 @@ Test(cuts, of_a_host_that_looks_later_are_those_of_the_others)
 			const struct course course = { .every_ms = every_ms[i], .reduces = 2, .late_host_ms = from_ms, .lasts_ms = 60000 };
 			play(&course, 1);
 			uint64_t apart_ms = longest_apart_ms(&course, from_ms);
-			cr_expect_leq(apart_ms, 4500, "every %" PRIu64 " ms, from %" PRIu64 " ms on: %" PRIu64 " ms from a cut of all hosts to the next",
+			cr_expect_leq(apart_ms, 4500, "every %" PRIu64 " ms, from %" PRIu64 " ms on: %" PRIu64 " ms from an end on all hosts to the next",
 				      every_ms[i], from_ms, apart_ms);
 		}
 }

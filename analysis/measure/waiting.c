@@ -6,6 +6,7 @@
 
 #include "analysis/measure/flights.h"
 #include "analysis/known/process.h"
+#include "analysis/known/trace.h"
 
 enum {
 	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances */
@@ -77,6 +78,63 @@ bool waiting_stands(const struct instance *instance, uint32_t member)
 	return has_arrived(instance, member) || waiting_connects(instance, member);
 }
 
+/* Then none of them stands in a collective of this communicator before it any more. */
+static bool has_gpu_come(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if ((flight_state(instance, i) & (OPERATION_STARTED | OPERATION_HOST)) == OPERATION_STARTED)
+			return true;
+	return false;
+}
+
+static bool is_seen_to_have_ended(const struct trace *trace)
+{
+	const struct instance *instance = trace_instance(trace);
+	uint16_t state = instance ? flight_state(instance, trace->member) : 0;
+
+	if (trace->times_unknown || state & OPERATION_HOST)
+		return false;
+	return trace->done_ns || state & OPERATION_DONE;
+}
+
+/* Has it been launched, and where its GPU is then follows nobody? */
+static bool is_unfollowed(const struct trace *trace)
+{
+	const struct instance *instance = trace_instance(trace);
+
+	return trace->launch_ns &&
+	       (trace->times_unknown || (instance && flight_state(instance, trace->member) & OPERATION_HOST));
+}
+
+/* Whoever has ended this one has waited for all there. */
+static bool holds_nobody(const struct trace *trace, bool through)
+{
+	const struct instance *instance = trace_instance(trace);
+
+	return (through && (!instance || instance_keeps_all(instance))) || is_seen_to_have_ended(trace);
+}
+
+bool waiting_may_stand_before(const struct instance *instance, uint32_t member)
+{
+	const struct communicator *communicator = instance->communicator;
+	const struct process *process = communicator->members[member].process;
+	uint64_t ticket = instance->operations[member].ticket, oldest = trace_oldest(ticket);
+	bool through = instance_keeps_all(instance) && has_gpu_come(instance);
+
+	if (!is_in_flight(instance, member))
+		return false;
+	while (--ticket >= oldest) {
+		const struct trace *trace = trace_find(process, ticket);
+		if (!trace || trace->mark || trace->rank != communicator->members[member].rank)
+			continue;
+		if (trace->communicator == communicator->index && holds_nobody(trace, through))
+			return false;
+		if (is_unfollowed(trace))
+			return true;
+	}
+	return false;
+}
+
 bool waiting_misses(const struct instance *instance, uint32_t member)
 {
 	const struct member *seen = &instance->communicator->members[member];
@@ -86,7 +144,8 @@ bool waiting_misses(const struct instance *instance, uint32_t member)
 	if (state & (OPERATION_DONE | OPERATION_UNKNOWN))
 		return false;
 	if (state)
-		return is_held(seen->process) || !waiting_stands(instance, member);
+		return is_held(seen->process) ||
+		       !(waiting_stands(instance, member) || waiting_may_stand_before(instance, member));
 	return instance_awaits(instance, member);
 }
 

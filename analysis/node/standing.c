@@ -108,7 +108,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		.phase = phase_of(instance, i, state),
 		.flags = (stands ? RW_MESSAGE_ARRIVED : 0) | (state & OPERATION_HOST ? RW_MESSAGE_BY_HOST : 0) |
 			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0) | (still ? RW_MESSAGE_STILL : 0) |
-			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0),
+			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0) |
+			 (!stands && waiting_may_stand_before(instance, i) ? RW_MESSAGE_BEHIND : 0),
 	};
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))

@@ -150,6 +150,7 @@ enum rw_message_flight_flag {
 	RW_MESSAGE_STILL = 1u << 3,   /* its GPU has begun and ended no operation of any communicator for two seconds */
 	RW_MESSAGE_AWAITS = 1u << 4,  /* `awaits` is set */
 	RW_MESSAGE_NO_OTHER_TRANSFER = 1u << 5, /* its GPU has reached no other transfer between two ranks on the communicator */
+	RW_MESSAGE_BEHIND = 1u << 6,  /* not ARRIVED: its GPU may stand in an operation before that is not followed */
 };
 
 /* The function of a transfer between two ranks is RW_FUNCTION_SEND or RW_FUNCTION_RECV: which end of it the rank is. Senders of before

@@ -136,6 +136,31 @@ Test(hang, a_gpu_that_is_stuck_where_progress_is_sampled_has_nobody_else_named)
 	}
 }
 
+/* The GPUs stand in operations that nobody follows, for the sake of rank 5; after a pause rank 2 has GPU progress for one
+ * that its host launched behind them. */
+Test(hang, a_rank_whose_gpu_may_stand_in_an_operation_before_is_not_named)
+{
+	for (int stops = 0; stops < 2; stops++)
+		for (int sampled = 4; sampled <= 64; sampled *= 4) {
+			struct history_job job = eight;
+			job.sampled = sampled;
+			job.paused = 1u << 2;
+			job.faults[0] = (struct history_fault){ .kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12 };
+			struct run run = { .history = history_new(&job) };
+			run.analysis = analysis_new(false, history_emit, run.history);
+			double struck_ms = history_struck_ms(run.history);
+			history_play(run.history, run.analysis, struck_ms + 100);
+			if (stops)
+				analysis_set_life(run.analysis, 105, ANALYSIS_STOPPED, -1, (uint64_t)((struck_ms + 100) * 1e6));
+			history_play(run.history, run.analysis, 0);
+			run.findings = history_findings(run.history, &run.count);
+			for (size_t k = 0; k < run.count; k++)
+				cr_expect_eq(run.findings[k].rank, 5, "1 in %d: %s", sampled, run.findings[k].text);
+			cr_expect(!stops || sampled < 64 || loudest(&run));
+			end(&run);
+		}
+}
+
 /* All hosts have launched the step; the GPUs stand in an operation without progress, before one that has it. */
 static struct history_job stuck_before_it(int sampled, int dead, double after_ms)
 {

@@ -1059,6 +1059,37 @@ Test(job_half, names_nobody_who_may_be_in_a_transfer_that_is_not_followed)
 	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
 }
 
+/* Two ranks wait in an operation that the third one's host has launched, too. */
+static struct rw_finding launch_behind(uint8_t flag)
+{
+	struct rw_finding finding = { 0 };
+	struct job_half *half = job_half_new("j", keep_hang, &finding);
+
+	for (int32_t rank = 0; rank < 3; rank++) {
+		const char host[] = { (char)('a' + rank), '\0' };
+		struct batch batch = batch_of(host, 0, 3);
+		batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+		batch.messages[1] = member_message(rank, 9, 3);
+		batch.messages[2] = flight_message(rank, 100, 40000);
+		if (rank == 2)
+			batch.messages[2].flight.flags = RW_MESSAGE_HOLDS | flag;
+		cr_assert_eq(take(half, &batch, 50, NULL), 0);
+	}
+	job_half_tick(half, 50000000000);
+	job_half_free(half);
+	return finding;
+}
+
+Test(job_half, names_nobody_whose_gpu_may_stand_in_an_operation_before)
+{
+	struct rw_finding finding = launch_behind(0);
+
+	cr_expect_eq(finding.kind, RW_KIND_HANG);
+	cr_expect_eq(finding.operation.function, RW_FUNCTION_ALL_GATHER);
+	finding = launch_behind(RW_MESSAGE_BEHIND);
+	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
+}
+
 static void keep_operation(void *argument, const struct rw_finding *finding)
 {
 	struct rw_finding *kept = argument;

@@ -380,7 +380,7 @@ static void note_progress(struct history *history, int rank, struct rw_operation
 		return;
 	if ((history->job.sampled_firsts && !history->is_first) || (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
 		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
-	else
+	if (!slot->flags || (history->job.paused >> rank & 1 && slot->function == RW_FUNCTION_ALL_REDUCE))
 		slot->progress = ++history->progress[rank][slot->comm];
 }
 

@@ -92,6 +92,7 @@ struct history_job {
 	double queue_ms;         /* each kernel waits up to so long for room */
 	double skew_ms;          /* ends of an operation are so far apart, from the first rank to the last */
 	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
+	unsigned paused; /* ranks, a bit each, that call a step's last operation after a pause: it has GPU progress there all the same */
 	bool sampled_firsts; /* only of the first operation of a step, which comes after a pause */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */

@@ -154,6 +154,7 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	}
 	if (cause->class_ == RW_CAUSE_STOPPED) {
 		verdict->kind = RW_KIND_GONE;
+		verdict->confidence = has_anybody_come(root->standing->instance) ? RW_CERTAIN : RW_LIKELY;
 		return;
 	}
 	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;

@@ -208,13 +208,14 @@ static bool is_left_behind(const struct instance *instance, uint32_t member)
 	return true;
 }
 
-/* A process that has ended does not come any more, and this operation needs everybody. */
-static bool lacks_a_dead_rank(const struct instance *instance)
+/* A process that has ended does not come any more, nor one that is stopped before it goes on, and this operation needs
+ * everybody. */
+static bool lacks_a_held_rank(const struct instance *instance)
 {
 	if (!instance_keeps_all(instance))
 		return false;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
-		if (process_is_dead(instance->communicator->members[i].process) && waiting_misses(instance, i))
+		if (is_held(instance->communicator->members[i].process) && waiting_misses(instance, i))
 			return true;
 	return false;
 }
@@ -240,7 +241,7 @@ static uint64_t since_when(const struct instance *instance, uint32_t member)
 static int look_at(struct waiting *waiting, const struct instance *instance)
 {
 	struct standing standing = { .instance = instance };
-	bool in_vain = lacks_a_dead_rank(instance);
+	bool in_vain = lacks_a_held_rank(instance);
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		standing.missing += waiting_misses(instance, i);
 		bool waits = waiting_stands(instance, i) || (in_vain && waits_in_vain(instance, i));

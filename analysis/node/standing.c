@@ -22,8 +22,7 @@ static uint8_t phase_of(const struct instance *instance, uint32_t member, uint16
 	return waiting_connects(instance, member) ? RW_PHASE_CONNECT : RW_PHASE_ENQUEUED;
 }
 
-/* Since it came there. Where only the GPU page's words tell that it has, it was after the GPU had moved last. */
-static uint64_t since_when(const struct instance *instance, uint32_t member)
+static uint64_t came_at(const struct instance *instance, uint32_t member)
 {
 	const struct operation *operation = &instance->operations[member];
 	uint64_t moved_ns = instance->communicator->members[member].process->gpu_moved_ns;
@@ -32,6 +31,15 @@ static uint64_t since_when(const struct instance *instance, uint32_t member)
 		return operation->arrival_ns;
 	uint64_t since_ns = operation->launch_ns ? operation->launch_ns : operation->api_ns;
 	return moved_ns > since_ns ? moved_ns : since_ns;
+}
+
+/* Since it came there. Where only the GPU page's words tell that it has, it was after the GPU had moved last. Since
+ * the caller went on, where that was stopped itself: the rank may have been, too. */
+static uint64_t since_when(const struct job *job, const struct instance *instance, uint32_t member)
+{
+	uint64_t since_ns = came_at(instance, member);
+
+	return job->resumed_ns > since_ns ? job->resumed_ns : since_ns;
 }
 
 /* A member on this host that lives and has not arrived; JOB_NONE: none. */
@@ -102,7 +110,7 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		.comm = instance->communicator->id,
 		.sequence = instance->sequence,
 		.count = instance->count,
-		.age_ms = roster_ms_since(since_when(instance, i), now_ns),
+		.age_ms = roster_ms_since(since_when(job, instance, i), now_ns),
 		.peer_or_root = instance->root_or_peer,
 		.dtype = instance->dtype,
 		.phase = phase_of(instance, i, state),

@@ -1059,6 +1059,47 @@ Test(job_half, names_nobody_who_may_be_in_a_transfer_that_is_not_followed)
 	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
 }
 
+static void keep_first(void *argument, const struct rw_finding *finding)
+{
+	struct rw_finding *kept = argument;
+
+	if (!kept->first_seen_ns && finding->state == RW_FINDING_OPEN)
+		*kept = *finding;
+}
+
+/* A scheduler stops the ranks of three hosts, that of the third one a second before the others, and lets them go on at
+ * second 30, the third one never. Until second `until`; the first finding. */
+static struct rw_finding stop_all(double until, bool differ)
+{
+	struct rw_finding first = { 0 };
+	struct job_half *half = job_half_new("j", keep_first, &first);
+
+	for (int at = 40; at / 2.0 <= until; at++) {
+		for (int32_t rank = 0; rank < 3; rank++) {
+			const char host[] = { (char)('a' + rank), '\0' };
+			struct batch batch = batch_of(host, (uint64_t)at, rank == 2 || (at == 60 && !rank) ? 2 : 3);
+			bool stopped = rank == 2 || at < 60;
+			batch.messages[0] = rank_message(rank, 0, stopped ? RW_MESSAGE_STOPPED : RW_MESSAGE_ALIVE);
+			batch.messages[0].of_rank.age_ms = (uint32_t)(stopped ? at - 40 : at - 60) * 500;
+			batch.messages[1] = member_message(rank, 9, 3);
+			batch.messages[2] = flight_message(rank, differ ? 100 + (uint64_t)rank : 100, (uint32_t)(at - 38) * 500);
+			cr_assert_eq(take(half, &batch, at / 2.0, NULL), 0);
+		}
+		job_half_tick(half, (uint64_t)(at * 500000000.0));
+	}
+	job_half_free(half);
+	return first;
+}
+
+Test(job_half, a_rank_waits_since_it_went_on)
+{
+	cr_expect_eq(stop_all(32.5, false).first_seen_ns, 0);
+	cr_expect_eq(stop_all(32.5, true).first_seen_ns, 0);
+	struct rw_finding finding = stop_all(33.5, false);
+	cr_expect_eq(finding.kind, RW_KIND_GONE);
+	cr_expect_eq(finding.first_seen_ns, 30000000000);
+}
+
 /* Two ranks wait in an operation that the third one's host has launched, too. */
 static struct rw_finding launch_behind(uint8_t flag)
 {

@@ -49,28 +49,38 @@ static bool has_arrived(const struct instance *instance, uint32_t member)
 	return state & OPERATION_STARTED && !(state & OPERATION_DONE) && !is_ahead_of_gpu(instance, member, state);
 }
 
-/* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its
- * GPU. */
-static bool is_held_up_by_gpu(const struct member *seen)
+/* Whether it holds of the rank in an unfinished instance of any of its communicators. */
+static bool is_anywhere(const struct process *process, uint32_t rank, bool (*holds)(const struct instance *, uint32_t))
 {
-	const struct process *process = seen->process;
 	for (uint32_t i = 0; i < process->seat_count; i++) {
 		const struct seat *seat = &process->seats[i];
-		if (!seat->communicator || job_seated(seat)->rank != seen->rank)
+		if (!seat->communicator || job_seated(seat)->rank != rank)
 			continue;
 		for (const struct instance *at = seat->communicator->unfinished_first; at; at = at->next)
-			if (is_in_flight(at, seat->member) && !has_arrived(at, seat->member))
+			if (holds(at, seat->member))
 				return true;
 	}
 	return false;
 }
 
+static bool is_ahead_of_its_gpu(const struct instance *instance, uint32_t member)
+{
+	return is_in_flight(instance, member) && !has_arrived(instance, member);
+}
+
+/* Then a host that sits in a call may wait for its GPU. */
+bool waiting_is_held_up_by_gpu(const struct process *process, uint32_t rank)
+{
+	return is_anywhere(process, rank, is_ahead_of_its_gpu);
+}
+
 /* NCCL connects on the host, before the launch. */
 bool waiting_connects(const struct instance *instance, uint32_t member)
 {
+	const struct member *seen = &instance->communicator->members[member];
 	uint16_t state = flight_state(instance, member);
 	return state & OPERATION_INSIDE && !(state & OPERATION_DONE) && !is_behind(instance, member) &&
-	       !is_held_up_by_gpu(&instance->communicator->members[member]);
+	       !waiting_is_held_up_by_gpu(seen->process, seen->rank);
 }
 
 bool waiting_stands(const struct instance *instance, uint32_t member)
@@ -206,6 +216,16 @@ static bool is_left_behind(const struct instance *instance, uint32_t member)
 		if (i != member && !has_ended(instance, i))
 			return false;
 	return true;
+}
+
+static bool is_in_what_others_ended(const struct instance *instance, uint32_t member)
+{
+	return has_arrived(instance, member) && is_left_behind(instance, member);
+}
+
+bool waiting_is_left_behind(const struct process *process, uint32_t rank)
+{
+	return is_anywhere(process, rank, is_in_what_others_ended);
 }
 
 /* A process that has ended does not come any more, nor one that is stopped before it goes on, and this operation needs

@@ -7,6 +7,7 @@
 #include "analysis/report/cause_text.h"
 #include "analysis/measure/flights.h"
 #include "analysis/hang/hang.h"
+#include "analysis/hang/hang_verdict.h"
 #include "analysis/model.h"
 #include "analysis/node/orders.h"
 #include "analysis/known/process.h"
@@ -273,7 +274,8 @@ static void tell_why(struct roster *roster, const struct analysis *analysis, uin
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, false,
 					      now_ns - STANDING_WHY_NS, now_ns);
 	message.why.idle_ms = roster_ms_since(idle_since(process), now_ns);
-	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
+	bool stands = seen && !hang_verdict_is_unseen(analysis, i, window.from_ns, now_ns);
+	message.why.progress = gets_on ? RW_MESSAGE_GETS_ON : stands ? RW_MESSAGE_STANDS : RW_MESSAGE_PROGRESS_UNKNOWN;
 	message.why.level = (uint8_t)cause.seen;
 	message.why.class_ = (uint8_t)cause.class_;
 	cause_text(message.why.text, sizeof(message.why.text), &cause, process);

@@ -361,6 +361,11 @@ static void before_operation(struct history *history, int rank, int step, bool f
 	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_ALL));
 	const struct history_fault *device = fault_of(history, rank, step, first, FAULT_DEVICE);
 	history->gpu_ms[rank] += device ? device->ms : 0;
+	const struct history_fault *kernel = fault_of(history, rank, step, first, FAULT_KERNEL);
+	if (kernel) {
+		add_evidence(history, rank, kernel->evidence, history->gpu_ms[rank], history->gpu_ms[rank] + kernel->ms);
+		history->gpu_ms[rank] += kernel->ms;
+	}
 	const struct history_fault *full = fault_of(history, rank, step, first, FAULT_FULL);
 	history->step = step;
 	history->queue_ms[rank] = full ? full->ms : 0;

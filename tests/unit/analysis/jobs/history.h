@@ -31,6 +31,7 @@ enum history_fault_kind {
 	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms`; with expert parallelism, that of each group's tokens */
 	FAULT_FULL,     /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill; INFINITY: for ever */
 	FAULT_COUNT,    /* calls the first AllGather of each step with twice the count, which changes nothing else */
+	FAULT_KERNEL,   /* its GPU takes `ms` longer in each step, and its host is seen to wait for it */
 };
 
 /* What the samplers see of a host stall. */

@@ -533,6 +533,18 @@ static bool take_rank(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
+/* Whoever was left out of a communicator that was shrunk takes another of the same id for it: then two of the ranks claim
+ * one place in it, or it has two sizes. */
+static bool is_mixed_by(const struct world_comm *comm, const struct world_member *member, const struct rw_message_member *told)
+{
+	if (told->flags & RW_MESSAGE_MIXED || (comm->size && told->size && comm->size != told->size))
+		return true;
+	for (uint32_t i = 0; i < comm->member_count && member->comm_rank != told->comm_rank; i++)
+		if (&comm->members[i] != member && comm->members[i].comm_rank == told->comm_rank && !comm->members[i].left)
+			return true;
+	return false;
+}
+
 static bool take_membership(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message_member *told = &taking->message->member;
@@ -541,7 +553,10 @@ static bool take_membership(struct taking *taking, struct world_rank *rank)
 	if (told->size > COMMUNICATOR_MAX || (told->size && told->comm_rank >= told->size))
 		return false;
 	struct world_member *member = find_member(taking, rank, told->comm, &comm);
-	if (!member || number_of(taking) < member->number || (comm->size && told->size && comm->size != told->size))
+	if (!member || number_of(taking) < member->number)
+		return false;
+	comm->mixed |= is_mixed_by(comm, member, told);
+	if (comm->size && told->size && comm->size != told->size)
 		return false;
 	bool sends = told->flags & RW_MESSAGE_SENDS, left = told->flags & RW_MESSAGE_LEFT;
 	if (member->comm_rank != told->comm_rank || member->left != left || (sends && !comm->sends))

@@ -191,6 +191,7 @@ struct world_comm {
 	int32_t size;  /* 0 not known */
 	char name[20];
 	bool sends;    /* its members may be stages of a pipeline */
+	bool mixed;    /* may be several that NCCL gives one id: their calls and waits are not compared */
 	bool across;   /* no two members are stages of one pipeline: analysis/job/lanes.h */
 	uint32_t index;
 	struct world_member *members;

@@ -52,7 +52,7 @@ static void tell(const struct roster_rank *rank, const struct job *job, const st
 		return;
 	message.function = function;
 	message.cut = (struct rw_message_cut){
-		.comm = instance->communicator->id,
+		.comm = instance->communicator->told_id,
 		.sequence = instance->sequence,
 		.own_us = micros(rank->own_ns),
 		.inside_us = micros(rank->inside_ns),
@@ -76,7 +76,7 @@ static void tell_row(const struct roster_rank *rank, const struct job *job, cons
 		return;
 	message.function = instance->function;
 	message.row = (struct rw_message_row){
-		.comm = instance->communicator->id,
+		.comm = instance->communicator->told_id,
 		.row = (uint32_t)row,
 		.calls = calls,
 		.own_us = micros(rank->own_ns - rank->room_ns),

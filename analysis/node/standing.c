@@ -108,7 +108,7 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		return;
 	message.function = function_of(instance, i);
 	message.flight = (struct rw_message_flight){
-		.comm = instance->communicator->id,
+		.comm = instance->communicator->told_id,
 		.sequence = instance->sequence,
 		.count = instance->count,
 		.age_ms = roster_ms_since(since_when(job, instance, i), now_ns),
@@ -179,7 +179,7 @@ static void tell_calls(const struct job *job, const struct communicator *communi
 
 	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_CALLS))
 		return;
-	message.calls.comm = communicator->id;
+	message.calls.comm = communicator->told_id;
 	message.calls.calls = mark.hash ? mark.calls : UINT64_MAX;
 	message.calls.hash = mark.hash;
 	message.calls.idle_ms = roster_ms_since(0, idle_ns);

@@ -925,6 +925,42 @@ Test(job_half, calls_that_are_over_are_no_calls_that_never_meet)
 	cr_expect_gt(findings_of_waits(5000), 0, "and those who have long waited in different ones have parted");
 }
 
+/* Rank 2 has made other calls than ranks 0 and 1 on what its host takes for the same communicator, in this place. */
+static unsigned findings_of_orders(int32_t place, int32_t size, uint8_t flags)
+{
+	unsigned count = 0;
+	struct job_half *half = job_half_new("j", count_findings, &count);
+
+	for (uint64_t second = 0; second < 90; second++) {
+		for (int32_t rank = 0; rank < 3; rank++) {
+			const char host[] = { (char)('a' + rank), '\0' };
+			struct batch batch = batch_of(host, second, 3);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			batch.messages[1] = member_message(rank, 9, 3);
+			if (rank == 2) {
+				batch.messages[1].member.comm_rank = place;
+				batch.messages[1].member.size = size;
+				batch.messages[1].member.flags = flags;
+			}
+			batch.messages[2] = (struct rw_message){ .type = RW_MESSAGE_CALLS, .rank = rank,
+								 .calls = { .comm = 9, .calls = 64, .hash = rank == 2 ? 5 : 4 } };
+			cr_assert_eq(take(half, &batch, 20 + (double)second, NULL), 0);
+		}
+		job_half_tick(half, (20 + second) * 1000000000);
+	}
+	job_half_free(half);
+	return count;
+}
+
+/* NCCL gives all communicators that are shrunk of one parent the same id. */
+Test(job_half, compares_no_calls_of_what_may_be_several_communicators_of_one_id)
+{
+	cr_expect_eq(findings_of_orders(2, 3, 0), 1);
+	cr_expect_eq(findings_of_orders(1, 3, 0), 0, "two ranks in one place");
+	cr_expect_eq(findings_of_orders(1, 2, 0), 0, "two sizes");
+	cr_expect_eq(findings_of_orders(2, 3, RW_MESSAGE_MIXED), 0, "its host says so");
+}
+
 /* What was last reported of a rank that has ended. */
 struct gone {
 	unsigned count;

@@ -188,6 +188,9 @@ void *recorder_start_group(void *context)
 {
 	struct recording *recording = is_blind(context) ? NULL : recording_get();
 
+	/* NCCL starts a group before its first call: scans that wait here are of one that was closed past the wrappers. */
+	if (__builtin_expect(scanning_has_batches(), false))
+		scanning_not_launched(true);
 	return recording ? start_api_group(recording, &this_thread) : NULL;
 }
 

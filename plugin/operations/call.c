@@ -30,6 +30,11 @@ static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 __thread struct call *call_in_progress __attribute__((tls_model("initial-exec")));
 static __thread struct calls this_thread __attribute__((tls_model("initial-exec")));
 
+static bool tells_of_calls(const struct recording *recording)
+{
+	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
+}
+
 static bool has_slot(const struct communicator *communicator)
 {
 	return communicator && communicator->abi < FIRST_ABI_WITH_CALLS &&
@@ -99,10 +104,12 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 
 /* Returns `since`, when the measured part of our cost began, later by what the scans took, whose cost is counted apart;
  * 0 stays 0. */
-static uint64_t scan_inputs(uint64_t since)
+static uint64_t scan_inputs(const struct recording *recording, uint64_t since)
 {
 	if (!scanning_has_batches())
 		return since;
+	if (tells_of_calls(recording))
+		scanning_keep_inputs(recorder_group());
 	uint64_t before = since ? clock_ns() : 0;
 
 	scanning_before_call();
@@ -112,7 +119,7 @@ static uint64_t scan_inputs(uint64_t since)
 /* The operations begin when their inputs have been scanned. Returns `since` as scan_inputs(). */
 static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
-	since = scan_inputs(since);
+	since = scan_inputs(recording, since);
 	if (this_thread.group.number)
 		recording_group_end(recording, this_thread.group.number);
 	shares_begin_launches(recording, &this_thread.shares, this_thread.tid);
@@ -159,11 +166,6 @@ static bool is_unannounced(const struct call *call)
 
 	return communicator && communicator->abi >= FIRST_ABI_WITH_CALLS && communicator->nranks > 1 &&
 	       !call->announced && !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
-}
-
-static bool tells_of_calls(const struct recording *recording)
-{
-	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
 }
 
 /* NCCL has launched what the wrappers take for a group of their own, and not left it to the end of another one that was

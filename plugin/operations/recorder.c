@@ -24,6 +24,11 @@ bool recorder_in_group(void)
 	return this_thread.group.number;
 }
 
+uint32_t recorder_group(void)
+{
+	return this_thread.group.number;
+}
+
 static void *start_api_group(struct recording *recording, struct thread *thread)
 {
 	thread->group = (struct operation_group){ .number = recording_new_group(recording, thread->launch.tid) };
@@ -66,6 +71,8 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 		operation_path_sample(recording, communicator, call, slot, thread->group.number);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
+		if (scanning_has_batches())
+			scanning_keep_inputs(thread->group.number);
 		scanning_call(recording, communicator, ticket, call_in_group());
 	}
 	if (!ticket)
@@ -188,9 +195,6 @@ void *recorder_start_group(void *context)
 {
 	struct recording *recording = is_blind(context) ? NULL : recording_get();
 
-	/* NCCL starts a group before its first call: scans that wait here are of one that was closed past the wrappers. */
-	if (__builtin_expect(scanning_has_batches(), false))
-		scanning_not_launched(true);
 	return recording ? start_api_group(recording, &this_thread) : NULL;
 }
 

@@ -17,6 +17,8 @@
 void recorder_know_thread(void);
 /* Is a group of NCCL's open on this thread? Only profiler ABI v5 and later tell. */
 bool recorder_in_group(void);
+/* Its number; 0: in none. */
+uint32_t recorder_group(void);
 
 struct recorder_call {
 	uint8_t function; /* enum rw_function */

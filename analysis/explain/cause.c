@@ -428,6 +428,21 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 			   children_get_on(process->children, from_ns, to_ns));
 }
 
+bool cause_is_in_driver(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t kept = evidence_kept(&process->evidence), newest_ns = 0;
+	bool in_driver = false;
+
+	for (uint64_t age = 0; age < kept; age++) {
+		const struct evidence_piece *piece = evidence_at(&process->evidence, age);
+		if (piece->tid != tid || piece->end_ns < from_ns || piece->end_ns > to_ns || piece->end_ns <= newest_ns)
+			continue;
+		newest_ns = piece->end_ns;
+		in_driver = wait_classify(intern, piece).gpu;
+	}
+	return in_driver;
+}
+
 bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns)
 {
 	static const char socket[] = "socket:";

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "analysis/explain/gpu_evidence.h"
 #include "analysis/model.h"
 #include "analysis/known/process.h"
 
@@ -123,6 +124,17 @@ static bool is_held_by_gpu(const struct hang_root *root, const struct process *p
 	       now_ns >= process->gpu_moved_ns + HANG_PROGRESS_WINDOW_NS;
 }
 
+bool hang_verdict_is_unseen(const struct analysis *analysis, uint32_t rank, uint64_t since_ns, uint64_t now_ns)
+{
+	const struct process *process = analysis->job.ranks[rank].process;
+	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
+
+	if (!waiting_is_held_up_by_gpu(process, rank) &&
+	    !cause_is_in_driver(&analysis->intern, process, process->enqueue_tid, look_ns, now_ns))
+		return false;
+	return !waiting_is_left_behind(process, rank) && !gpu_evidence_is_faulty(analysis, rank, since_ns);
+}
+
 /* What the host's threads do explains nothing then. What the GPU runs or waits for is not seen: it could be another
  * rank's doing, through memory that they share. */
 static void blame_gpu(struct hang_verdict *verdict)
@@ -154,6 +166,7 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	}
 	if (cause->class_ == RW_CAUSE_STOPPED) {
 		verdict->kind = RW_KIND_GONE;
+		verdict->confidence = has_anybody_come(root->standing->instance) ? RW_CERTAIN : RW_LIKELY;
 		return;
 	}
 	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
@@ -166,8 +179,12 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	verdict->ended_before = !gets_on && cause_ended_before(&analysis->intern, process, cause, process->last_launch_ns);
 	if (!seen || verdict->ended_before)
 		verdict->confidence = RW_LIKELY;
-	if ((gets_on || !seen || verdict->ended_before) && now_ns - since_ns < hang_verdict_limit(root->watchdog))
+	if (now_ns - since_ns >= hang_verdict_limit(root->watchdog))
+		return;
+	if (gets_on || !seen || verdict->ended_before)
 		verdict->severity = RW_NOTICE;
+	else if (hang_verdict_is_unseen(analysis, root->rank, since_ns, now_ns))
+		verdict->severity = now_ns - since_ns < HANG_KERNEL_NS ? RW_NOTICE : RW_WARNING;
 }
 
 /* One that is stopped comes no sooner for a long step, nor in start-up, nor for others that are missing, too. When most

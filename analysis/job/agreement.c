@@ -134,7 +134,7 @@ void agreement_tick(struct world *world, struct findings *findings, uint64_t now
 {
 	for (uint32_t i = 0; i < world->comm_count; i++) {
 		struct world_comm *comm = world->comms[i];
-		if (!comm->agreements || !comm->agreements->parted_ns || comm->agreements->told)
+		if (!comm->agreements || comm->mixed || !comm->agreements->parted_ns || comm->agreements->told)
 			continue;
 		if (is_told_otherwise(world, comm)) {
 			comm->agreements->told = true;

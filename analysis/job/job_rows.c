@@ -640,7 +640,7 @@ static int by_worth(const void *left, const void *right)
 
 static bool is_comparable(const struct world_comm *comm, uint64_t now_ns)
 {
-	return comm->across && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + gone_ns(comm) &&
+	return comm->across && !comm->mixed && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + gone_ns(comm) &&
 	       (comm->in_steps || comm->period_ms <= JOB_ROWS_OFTEN_MS);
 }
 

@@ -260,7 +260,7 @@ uint64_t order_parted_since(const struct world *world, const struct world_comm *
 		return told->finding.confidence != RW_INCONCLUSIVE ? told->finding.first_seen_ns : UINT64_MAX;
 	if (is_told_by_node(world, comm))
 		return comm->parted_ns; /* 0: of its calls only these are known that its own host has compared */
-	bool judged = comm->parting_told || now_ns >= comm->parted_ns + ORDER_SETTLE_NS + ORDER_UNSURE_NS;
+	bool judged = comm->mixed || comm->parting_told || now_ns >= comm->parted_ns + ORDER_SETTLE_NS + ORDER_UNSURE_NS;
 	return comm->parted_ns && !judged ? comm->parted_ns : UINT64_MAX;
 }
 
@@ -389,7 +389,7 @@ void order_tick(struct world *world, struct findings *findings, uint64_t now_ns)
 		struct world_comm *comm = world->comms[i];
 		if (comm->search)
 			search_tick(comm->search, now_ns);
-		if (comm->parted_ns && !comm->parting_told && now_ns >= comm->parting_looked_ns + ORDER_LOOK_NS)
+		if (comm->parted_ns && !comm->mixed && !comm->parting_told && now_ns >= comm->parting_looked_ns + ORDER_LOOK_NS)
 			look_at(world, comm, findings, &searches, now_ns);
 		if (!comm->search || !comm->parting_told || comm->search->state == SEARCH_RUNS)
 			continue;

@@ -125,7 +125,10 @@ enum job_place_presence job_place_presence(const struct world *world, const stru
 	}
 	if (world_is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || world_is_silent(world_host(world, member->rank), now_ns))
 		return JOB_PLACE_MISSING;
-	if (flight && job_place_is_same(flight, &place->flight))
-		return flight->flags & RW_MESSAGE_ARRIVED ? JOB_PLACE_HERE : JOB_PLACE_MISSING;
+	if (flight && job_place_is_same(flight, &place->flight)) {
+		if (flight->flags & RW_MESSAGE_ARRIVED)
+			return JOB_PLACE_HERE;
+		return flight->flags & RW_MESSAGE_BEHIND ? JOB_PLACE_UNKNOWN : JOB_PLACE_MISSING;
+	}
 	return has_not_called(member, &place->flight) ? JOB_PLACE_MISSING : JOB_PLACE_UNKNOWN;
 }

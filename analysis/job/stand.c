@@ -47,7 +47,7 @@ static void find_places(struct look *look)
 		struct job_place *place = &look->places[look->place_count];
 		if (!comm->standing || !job_place_find(world, comm, look->now_ns, place))
 			continue;
-		look->place_count++;
+		look->place_count += !comm->mixed; /* who waits there does so for somebody, and who that is is not known */
 		for (uint32_t k = 0; k < comm->member_count; k++)
 			look->stands[comm->members[k].rank] |= job_place_waits_in(world, &comm->members[k], look->now_ns) != NULL;
 	}

@@ -475,6 +475,25 @@ static uint64_t number_of(const struct taking *taking)
 	return (uint64_t)taking->world->hosts[taking->host].epoch << 48 | ((number < last ? number : last) + 1);
 }
 
+/* A rank that was stopped meanwhile, perhaps with all others, waits since it went on. */
+static uint64_t waits_since(const struct world_rank *rank, uint64_t since_ns)
+{
+	return rank->went_on_ns > since_ns ? rank->went_on_ns : since_ns;
+}
+
+static void go_on(const struct world *world, struct world_rank *rank)
+{
+	rank->went_on_ns = rank->life_ns;
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		const struct world_membership *membership = &rank->memberships[i];
+		struct world_standing *standing = world->comms[membership->comm]->members[membership->member].standing;
+		if (standing)
+			standing->flight.since_ns = waits_since(rank, standing->flight.since_ns);
+	}
+	if (rank->birth)
+		rank->birth->since_ns = waits_since(rank, rank->birth->since_ns);
+}
+
 static bool take_rank(struct taking *taking, struct world_rank *rank)
 {
 	const struct rw_message_rank *told = &taking->message->of_rank;
@@ -490,12 +509,27 @@ static bool take_rank(struct taking *taking, struct world_rank *rank)
 	rank->watchdog_ms = told->watchdog_ms;
 	rank->exit_status = told->exit_status;
 	rank->life_ns = ago(taking, told->age_ms);
+	bool goes_on = rank->life == RW_MESSAGE_STOPPED && told->life == RW_MESSAGE_ALIVE;
 	rank->life = told->life;
+	if (goes_on)
+		go_on(taking->world, rank);
 	rank->sending = told->sending;
 	memcpy(rank->gpu, told->gpu, sizeof(rank->gpu));
 	if (told->world_size > taking->world->world_size)
 		taking->world->world_size = told->world_size;
 	return true;
+}
+
+/* Whoever was left out of a communicator that was shrunk takes another of the same id for it: then two of the ranks claim
+ * one place in it, or it has two sizes. */
+static bool is_mixed_by(const struct world_comm *comm, const struct world_member *member, const struct rw_message_member *told)
+{
+	if (told->flags & RW_MESSAGE_MIXED || (comm->size && told->size && comm->size != told->size))
+		return true;
+	for (uint32_t i = 0; i < comm->member_count && member->comm_rank != told->comm_rank; i++)
+		if (&comm->members[i] != member && comm->members[i].comm_rank == told->comm_rank && !comm->members[i].left)
+			return true;
+	return false;
 }
 
 static bool take_membership(struct taking *taking, struct world_rank *rank)
@@ -506,7 +540,10 @@ static bool take_membership(struct taking *taking, struct world_rank *rank)
 	if (told->size > COMMUNICATOR_MAX || (told->size && told->comm_rank >= told->size))
 		return false;
 	struct world_member *member = find_member(taking, rank, told->comm, &comm);
-	if (!member || number_of(taking) < member->number || (comm->size && told->size && comm->size != told->size))
+	if (!member || number_of(taking) < member->number)
+		return false;
+	comm->mixed |= is_mixed_by(comm, member, told);
+	if (comm->size && told->size && comm->size != told->size)
 		return false;
 	bool sends = told->flags & RW_MESSAGE_SENDS, left = told->flags & RW_MESSAGE_LEFT;
 	if (member->comm_rank != told->comm_rank || member->left != left || (sends && !comm->sends))
@@ -638,7 +675,7 @@ static bool take_flight(struct taking *taking, struct world_rank *rank)
 	standing->flight = (struct world_flight){
 		.sequence = told->sequence,
 		.count = told->count,
-		.since_ns = ago(taking, told->age_ms),
+		.since_ns = waits_since(rank, ago(taking, told->age_ms)),
 		.heard_ns = taking->now_ns,
 		.number = number_of(taking),
 		.peer_or_root = told->peer_or_root,
@@ -891,7 +928,7 @@ static bool take_init(struct taking *taking, struct world_rank *rank)
 		return false;
 	birth->number = number_of(taking);
 	birth->heard_ns = taking->now_ns;
-	birth->since_ns = ago(taking, told->age_ms);
+	birth->since_ns = waits_since(rank, ago(taking, told->age_ms));
 	birth->id = told->init;
 	birth->size = told->size;
 	birth->comm_rank = told->comm_rank;

@@ -171,6 +171,7 @@ struct world_comm {
 	int32_t size;  /* 0 not known */
 	char name[20];
 	bool sends;    /* its members may be stages of a pipeline */
+	bool mixed;    /* may be several that NCCL gives one id: their calls and waits are not compared */
 	bool across;   /* no two members are stages of one pipeline: analysis/job/pipelines.h */
 	uint32_t index;
 	struct world_member *members;
@@ -230,6 +231,7 @@ struct world_rank {
 	bool only_seen;    /* its host has only seen a process of it (RW_MESSAGE_ABSENT): another one that has its black box is believed */
 	uint8_t life, sending;
 	uint64_t life_ns;  /* since when, on the reader's clock */
+	uint64_t went_on_ns; /* when it last went on after it had been stopped; 0: never */
 	uint64_t number, why_number, finding_number;
 	uint8_t gpu[16];
 	/* What its threads do: */

@@ -146,6 +146,21 @@ static uint32_t count_before(const struct job *job, const struct process *proces
 	return count;
 }
 
+/* So many of that id the process was in before, of whatever size: all its members that were in all of them count alike. */
+static uint64_t told_id(const struct job *job, const struct process *process, const struct rw_communicator *described,
+			uint32_t occurrence)
+{
+	uint64_t before = occurrence;
+	for (uint32_t i = 0; i < process->seat_count; i++) {
+		const struct communicator *communicator = process->seats[i].communicator;
+		const struct member *member = communicator ? &communicator->members[process->seats[i].member] : NULL;
+		before += member && communicator->id == described->id && !is_described(communicator, described) &&
+			  member->created_ns < described->created_ns &&
+			  job->ranks[member->rank].device == described->device;
+	}
+	return described->id + before * 0x9e3779b97f4a7c15u;
+}
+
 static struct communicator *find_communicator(struct job *job, const struct process *process,
 					      const struct rw_communicator *described)
 {
@@ -162,6 +177,7 @@ static struct communicator *find_communicator(struct job *job, const struct proc
 	if (!made)
 		return NULL;
 	made->id = described->id;
+	made->told_id = told_id(job, process, described, occurrence);
 	made->occurrence = occurrence;
 	made->size = described->nranks;
 	made->hosts = described->nnodes;

@@ -175,6 +175,7 @@ struct member {
 
 struct communicator {
 	uint64_t id;
+	uint64_t told_id;    /* by which other hosts know it: of several of one id each has its own */
 	uint32_t occurrence; /* so many of this id and size came before: NCCL gives one to all shrunk of a parent */
 	uint32_t index;
 	char name[64];          /* NCCL's, "" none */

@@ -6,6 +6,7 @@
 
 #include "analysis/measure/flights.h"
 #include "analysis/known/process.h"
+#include "analysis/known/trace.h"
 
 enum {
 	LOOK_AHEAD = 16, /* streams are in order: those who wait, wait in the oldest instances */
@@ -48,33 +49,100 @@ static bool has_arrived(const struct instance *instance, uint32_t member)
 	return state & OPERATION_STARTED && !(state & OPERATION_DONE) && !is_ahead_of_gpu(instance, member, state);
 }
 
-/* Has its GPU something before it that it has not even reached? Then a host that sits in a call may wait for its
- * GPU. */
-static bool is_held_up_by_gpu(const struct member *seen)
+/* Whether it holds of the rank in an unfinished instance of any of its communicators. */
+static bool is_anywhere(const struct process *process, uint32_t rank, bool (*holds)(const struct instance *, uint32_t))
 {
-	const struct process *process = seen->process;
 	for (uint32_t i = 0; i < process->seat_count; i++) {
 		const struct seat *seat = &process->seats[i];
-		if (!seat->communicator || job_seated(seat)->rank != seen->rank)
+		if (!seat->communicator || job_seated(seat)->rank != rank)
 			continue;
 		for (const struct instance *at = seat->communicator->unfinished_first; at; at = at->next)
-			if (is_in_flight(at, seat->member) && !has_arrived(at, seat->member))
+			if (holds(at, seat->member))
 				return true;
 	}
 	return false;
 }
 
+static bool is_ahead_of_its_gpu(const struct instance *instance, uint32_t member)
+{
+	return is_in_flight(instance, member) && !has_arrived(instance, member);
+}
+
+/* Then a host that sits in a call may wait for its GPU. */
+bool waiting_is_held_up_by_gpu(const struct process *process, uint32_t rank)
+{
+	return is_anywhere(process, rank, is_ahead_of_its_gpu);
+}
+
 /* NCCL connects on the host, before the launch. */
 bool waiting_connects(const struct instance *instance, uint32_t member)
 {
+	const struct member *seen = &instance->communicator->members[member];
 	uint16_t state = flight_state(instance, member);
 	return state & OPERATION_INSIDE && !(state & OPERATION_DONE) && !is_behind(instance, member) &&
-	       !is_held_up_by_gpu(&instance->communicator->members[member]);
+	       !waiting_is_held_up_by_gpu(seen->process, seen->rank);
 }
 
 bool waiting_stands(const struct instance *instance, uint32_t member)
 {
 	return has_arrived(instance, member) || waiting_connects(instance, member);
+}
+
+/* Then none of them stands in a collective of this communicator before it any more. */
+static bool has_gpu_come(const struct instance *instance)
+{
+	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
+		if ((flight_state(instance, i) & (OPERATION_STARTED | OPERATION_HOST)) == OPERATION_STARTED)
+			return true;
+	return false;
+}
+
+static bool is_seen_to_have_ended(const struct trace *trace)
+{
+	const struct instance *instance = trace_instance(trace);
+	uint16_t state = instance ? flight_state(instance, trace->member) : 0;
+
+	if (trace->times_unknown || state & OPERATION_HOST)
+		return false;
+	return trace->done_ns || state & OPERATION_DONE;
+}
+
+/* Has it been launched, and where its GPU is then follows nobody? */
+static bool is_unfollowed(const struct trace *trace)
+{
+	const struct instance *instance = trace_instance(trace);
+
+	return trace->launch_ns &&
+	       (trace->times_unknown || (instance && flight_state(instance, trace->member) & OPERATION_HOST));
+}
+
+/* Whoever has ended this one has waited for all there. */
+static bool holds_nobody(const struct trace *trace, bool through)
+{
+	const struct instance *instance = trace_instance(trace);
+
+	return (through && (!instance || instance_keeps_all(instance))) || is_seen_to_have_ended(trace);
+}
+
+bool waiting_may_stand_before(const struct instance *instance, uint32_t member)
+{
+	const struct communicator *communicator = instance->communicator;
+	const struct process *process = communicator->members[member].process;
+	uint64_t ticket = instance->operations[member].ticket, oldest = trace_oldest(ticket);
+	bool through = instance_keeps_all(instance) && has_gpu_come(instance);
+
+	if (!is_in_flight(instance, member))
+		return false;
+	while (--ticket >= oldest) {
+		const struct trace *trace = trace_find(process, ticket);
+		if (!trace || trace->mark || trace->rank != communicator->members[member].rank)
+			continue;
+		if (trace->communicator == communicator->index && holds_nobody(trace, through))
+			return false;
+		if (is_unfollowed(trace))
+			return true;
+	}
+	return false;
 }
 
 bool waiting_misses(const struct instance *instance, uint32_t member)
@@ -86,7 +154,8 @@ bool waiting_misses(const struct instance *instance, uint32_t member)
 	if (state & (OPERATION_DONE | OPERATION_UNKNOWN))
 		return false;
 	if (state)
-		return is_held(seen->process) || !waiting_stands(instance, member);
+		return is_held(seen->process) ||
+		       !(waiting_stands(instance, member) || waiting_may_stand_before(instance, member));
 	return instance_awaits(instance, member);
 }
 
@@ -149,13 +218,24 @@ static bool is_left_behind(const struct instance *instance, uint32_t member)
 	return true;
 }
 
-/* A process that has ended does not come any more, and this operation needs everybody. */
-static bool lacks_a_dead_rank(const struct instance *instance)
+static bool is_in_what_others_ended(const struct instance *instance, uint32_t member)
+{
+	return has_arrived(instance, member) && is_left_behind(instance, member);
+}
+
+bool waiting_is_left_behind(const struct process *process, uint32_t rank)
+{
+	return is_anywhere(process, rank, is_in_what_others_ended);
+}
+
+/* A process that has ended does not come any more, nor one that is stopped before it goes on, and this operation needs
+ * everybody. */
+static bool lacks_a_held_rank(const struct instance *instance)
 {
 	if (!instance_keeps_all(instance))
 		return false;
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
-		if (process_is_dead(instance->communicator->members[i].process) && waiting_misses(instance, i))
+		if (is_held(instance->communicator->members[i].process) && waiting_misses(instance, i))
 			return true;
 	return false;
 }
@@ -181,7 +261,7 @@ static uint64_t since_when(const struct instance *instance, uint32_t member)
 static int look_at(struct waiting *waiting, const struct instance *instance)
 {
 	struct standing standing = { .instance = instance };
-	bool in_vain = lacks_a_dead_rank(instance);
+	bool in_vain = lacks_a_held_rank(instance);
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++) {
 		standing.missing += waiting_misses(instance, i);
 		bool waits = waiting_stands(instance, i) || (in_vain && waits_in_vain(instance, i));

@@ -29,7 +29,7 @@ static void tell(const struct job *job, const struct communicator *communicator,
 
 	if (!roster_address(&message, job_member_rank(job, &communicator->members[i]), RW_MESSAGE_CALLS))
 		return;
-	message.calls = (struct rw_message_calls){ .comm = communicator->id, .calls = mark->calls, .hash = mark->hash };
+	message.calls = (struct rw_message_calls){ .comm = communicator->told_id, .calls = mark->calls, .hash = mark->hash };
 	outbox_add(outbox, &message);
 }
 
@@ -144,7 +144,7 @@ void orders_answer(const struct job *job, const struct rw_message *message, stru
 {
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		const struct communicator *communicator = job->communicators[i];
-		if (communicator->id != message->ask_calls.comm || !roster_spans(communicator))
+		if (communicator->told_id != message->ask_calls.comm || !roster_spans(communicator))
 			continue;
 		for (uint32_t k = 0; k < communicator->member_count; k++)
 			if (roster_is_addressed(message, job_member_rank(job, &communicator->members[k])))

@@ -14,7 +14,7 @@ static void tell(const struct job *job, const struct communicator *communicator,
 		return;
 	message.function = function;
 	message.results = (struct rw_message_results){
-		.comm = communicator->id,
+		.comm = communicator->told_id,
 		.row = row->row - 1,
 		.set = row->set,
 		.digests = row->digests,

@@ -53,7 +53,7 @@ static void report(const struct roster_rank *rank, const struct job *job, const 
 		return;
 	message.function = row_ends_function(instance);
 	message.row = (struct rw_message_row){
-		.comm = instance->communicator->id,
+		.comm = instance->communicator->told_id,
 		.row = (uint32_t)row,
 		.calls = calls,
 		.own_us = micros(rank->own_ns),

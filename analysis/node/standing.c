@@ -7,6 +7,7 @@
 #include "analysis/report/cause_text.h"
 #include "analysis/measure/flights.h"
 #include "analysis/hang/hang.h"
+#include "analysis/hang/hang_verdict.h"
 #include "analysis/model.h"
 #include "analysis/node/orders.h"
 #include "analysis/known/process.h"
@@ -22,8 +23,7 @@ static uint8_t phase_of(const struct instance *instance, uint32_t member, uint16
 	return waiting_connects(instance, member) ? RW_PHASE_CONNECT : RW_PHASE_ENQUEUED;
 }
 
-/* Since it came there. Where only the GPU page's words tell that it has, it was after the GPU had moved last. */
-static uint64_t since_when(const struct instance *instance, uint32_t member)
+static uint64_t came_at(const struct instance *instance, uint32_t member)
 {
 	const struct operation *operation = &instance->operations[member];
 	uint64_t moved_ns = instance->communicator->members[member].process->gpu_moved_ns;
@@ -32,6 +32,15 @@ static uint64_t since_when(const struct instance *instance, uint32_t member)
 		return operation->arrival_ns;
 	uint64_t since_ns = operation->launch_ns ? operation->launch_ns : operation->api_ns;
 	return moved_ns > since_ns ? moved_ns : since_ns;
+}
+
+/* Since it came there. Where only the GPU page's words tell that it has, it was after the GPU had moved last. Since
+ * the caller went on, where that was stopped itself: the rank may have been, too. */
+static uint64_t since_when(const struct job *job, const struct instance *instance, uint32_t member)
+{
+	uint64_t since_ns = came_at(instance, member);
+
+	return job->resumed_ns > since_ns ? job->resumed_ns : since_ns;
 }
 
 /* A member on this host that lives and has not arrived; JOB_NONE: none. */
@@ -99,16 +108,17 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 		return;
 	message.function = function_of(instance, i);
 	message.flight = (struct rw_message_flight){
-		.comm = instance->communicator->id,
+		.comm = instance->communicator->told_id,
 		.sequence = instance->sequence,
 		.count = instance->count,
-		.age_ms = roster_ms_since(since_when(instance, i), now_ns),
+		.age_ms = roster_ms_since(since_when(job, instance, i), now_ns),
 		.peer_or_root = instance->root_or_peer,
 		.dtype = instance->dtype,
 		.phase = phase_of(instance, i, state),
 		.flags = (stands ? RW_MESSAGE_ARRIVED : 0) | (state & OPERATION_HOST ? RW_MESSAGE_BY_HOST : 0) |
 			 (instance_keeps_all(instance) ? RW_MESSAGE_HOLDS : 0) | (still ? RW_MESSAGE_STILL : 0) |
-			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0),
+			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0) |
+			 (!stands && waiting_may_stand_before(instance, i) ? RW_MESSAGE_BEHIND : 0),
 	};
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))
@@ -169,7 +179,7 @@ static void tell_calls(const struct job *job, const struct communicator *communi
 
 	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_CALLS))
 		return;
-	message.calls.comm = communicator->id;
+	message.calls.comm = communicator->told_id;
 	message.calls.calls = mark.hash ? mark.calls : UINT64_MAX;
 	message.calls.hash = mark.hash;
 	message.calls.idle_ms = roster_ms_since(0, idle_ns);
@@ -264,7 +274,8 @@ static void tell_why(struct roster *roster, const struct analysis *analysis, uin
 	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, false,
 					      now_ns - STANDING_WHY_NS, now_ns);
 	message.why.idle_ms = roster_ms_since(idle_since(process), now_ns);
-	message.why.progress = !seen ? RW_MESSAGE_PROGRESS_UNKNOWN : gets_on ? RW_MESSAGE_GETS_ON : RW_MESSAGE_STANDS;
+	bool stands = seen && !hang_verdict_is_unseen(analysis, i, window.from_ns, now_ns);
+	message.why.progress = gets_on ? RW_MESSAGE_GETS_ON : stands ? RW_MESSAGE_STANDS : RW_MESSAGE_PROGRESS_UNKNOWN;
 	message.why.level = (uint8_t)cause.seen;
 	message.why.class_ = (uint8_t)cause.class_;
 	cause_text(message.why.text, sizeof(message.why.text), &cause, process);

@@ -100,6 +100,7 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that makes progress, or whose threads could not be sampled, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_MOST, "… but at most this share of it"),
+	ROW(RW_KIND_HANG, TIME, HANG_KERNEL_NS, "for a rank that waits for its GPU, which may run a long kernel: then a warning"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back are considered to see whether it gets on"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its children use, at least, is progress, …"),
 	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "… or bytes a second that they read and write, …"),

@@ -94,12 +94,14 @@ struct rw_message_rank {
 enum rw_message_member_flag {
 	RW_MESSAGE_SENDS = 1u << 0, /* the communicator carries Send or Recv: its members may be stages of a pipeline */
 	RW_MESSAGE_LEFT = 1u << 1,  /* the rank has ended its membership */
+	RW_MESSAGE_MIXED = 1u << 3, /* NCCL gives several communicators this number, and which of them the rank is in is not known */
 	RW_MESSAGE_UNFOLLOWED = 1u << 2, /* not all of the rank's transfers between two ranks are followed to their end there: it may be in one
 					  * of which no FLIGHT is sent */
 };
 
 struct rw_message_member {
-	uint64_t comm;      /* NCCL's number of the communicator, the same on all ranks */
+	uint64_t comm;      /* NCCL's number of the communicator, the same on all ranks; of several that NCCL gives one number,
+			     * the number plus 0x9e3779b97f4a7c15 for each that the rank was in before */
 	int32_t size;       /* number of ranks; 0: not known (NCCL before 2.27 does not report it) */
 	int32_t comm_rank;  /* the rank's rank in the communicator */
 	int32_t hosts;      /* number of hosts that it spans, as NCCL counts them; 0: not known */
@@ -139,6 +141,7 @@ enum rw_message_flight_flag {
 	RW_MESSAGE_STILL = 1u << 3,   /* its GPU has begun and ended no operation of any communicator for two seconds */
 	RW_MESSAGE_AWAITS = 1u << 4,  /* `awaits` is set */
 	RW_MESSAGE_NO_OTHER_TRANSFER = 1u << 5, /* its GPU has reached no other transfer between two ranks on the communicator */
+	RW_MESSAGE_BEHIND = 1u << 6,  /* not ARRIVED: its GPU may stand in an operation before that is not followed */
 };
 
 /* The function of a transfer between two ranks is RW_FUNCTION_SEND or RW_FUNCTION_RECV: which end of it the rank is. Senders of before

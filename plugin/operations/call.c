@@ -31,6 +31,11 @@ static_assert(sizeof(struct calls) <= 48, "static TLS is scarce");
 __thread struct call *call_in_progress __attribute__((tls_model("initial-exec")));
 static __thread struct calls these_calls __attribute__((tls_model("initial-exec")));
 
+static bool reports_calls(const struct recording *recording)
+{
+	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
+}
+
 static bool has_slot(const struct communicator *communicator)
 {
 	return communicator && communicator->abi < FIRST_ABI_WITH_CALLS &&
@@ -101,10 +106,12 @@ static void enter_unannounced(struct recording *recording, struct call *call)
 
 /* Returns `since`, when the measured part of our cost began, later by what the scans took, whose cost is counted apart;
  * 0 stays 0. */
-static uint64_t scan_inputs(uint64_t since)
+static uint64_t scan_inputs(const struct recording *recording, uint64_t since)
 {
 	if (!scanning_has_batches())
 		return since;
+	if (reports_calls(recording))
+		scanning_keep_inputs(thread_group());
 	uint64_t before = since ? clock_ns() : 0;
 
 	scanning_before_call();
@@ -114,7 +121,7 @@ static uint64_t scan_inputs(uint64_t since)
 /* The operations begin when their inputs have been scanned. Returns `since` as scan_inputs(). */
 static uint64_t begin_work(struct recording *recording, uint64_t since)
 {
-	since = scan_inputs(since);
+	since = scan_inputs(recording, since);
 	if (these_calls.group.number)
 		recording_group_end(recording, these_calls.group.number);
 	shares_begin_launches(recording, &these_calls.shares, these_calls.tid);
@@ -161,11 +168,6 @@ static bool is_unannounced(const struct call *call)
 
 	return communicator && communicator->abi >= FIRST_ABI_WITH_CALLS && communicator->nranks > 1 &&
 	       !call->announced && !atomic_load_explicit(&communicator->ended, memory_order_relaxed);
-}
-
-static bool reports_calls(const struct recording *recording)
-{
-	return recording->box.header->profiler_abi >= FIRST_ABI_WITH_CALLS;
 }
 
 /* NCCL has launched what the wrappers take for a group of their own, and not left it to the end of another one that was

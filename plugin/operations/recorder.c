@@ -62,6 +62,8 @@ static inline __attribute__((always_inline)) void *call_now(struct recording *re
 		operation_path_sample(recording, communicator, call, slot, thread->group.number);
 	if (seen) {
 		operation_arguments(recording, communicator, ticket, seen->send, seen->recv, seen->peer);
+		if (scanning_has_batches())
+			scanning_keep_inputs(thread->group.number);
 		scanning_call(recording, communicator, ticket, call_in_group());
 	}
 	if (!ticket)

@@ -32,6 +32,12 @@ static inline bool thread_in_group(void)
 	return this_thread.group.number;
 }
 
+/* Its number; 0: in none. */
+static inline uint32_t thread_group(void)
+{
+	return this_thread.group.number;
+}
+
 /* The kernel's number of the thread, asked for once per thread. */
 static inline void thread_know(struct thread *thread)
 {

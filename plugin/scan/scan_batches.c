@@ -337,9 +337,27 @@ void scanner_behind_call(struct scanner *scanner, bool failed)
 	run_at(scanner, SCAN_BEHIND_CALL);
 }
 
-__attribute__((cold)) void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs)
+static __attribute__((cold)) void forget_inputs(struct scanner *scanner)
 {
 	drop_all(scanner, SCAN_BEFORE_CALL, RW_UNSCANNABLE_CALLBACK, RW_UNSCANNABLE_CALLBACK);
+}
+
+void scanner_keep_inputs(struct scanner *scanner, uint32_t group)
+{
+	for (const struct scan_batch *batch = scanner_batches; batch; batch = batch->next) {
+		if (batch->place != SCAN_BEFORE_CALL || batch->captured)
+			continue;
+		const struct rw_operation *slot = box_slot(scanner->box, batch->entries[0].ticket);
+		if (slot && slot->group == group)
+			continue;
+		forget_inputs(scanner);
+		return;
+	}
+}
+
+__attribute__((cold)) void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs)
+{
+	forget_inputs(scanner);
 	drop_all(scanner, SCAN_BEHIND_CALL, of_outputs, RW_UNSCANNABLE_CALLBACK);
 }
 

@@ -189,6 +189,8 @@ scanner_add_pair(struct scanner *scanner, struct scan_device *device, struct rw_
 void scanner_before_call(struct scanner *scanner);
 /* failed: NCCL refused the call and has launched nothing. */
 void scanner_behind_call(struct scanner *scanner, bool failed);
+/* Where inputs that wait for their calls on this thread are not all of this group, they are given up, and counted. */
+void scanner_keep_inputs(struct scanner *scanner, uint32_t group);
 /* What this thread's calls still wait for is not scanned around them: outputs for this reason, or somebody else scans
  * them; inputs that no wrapper has been in time for, and nodes, for the reason that the launch was not seen. */
 void scanner_forget_calls(struct scanner *scanner, enum rw_unscannable of_outputs);

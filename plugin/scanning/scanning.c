@@ -245,6 +245,11 @@ void scanning_before_call(void)
 	scanner_before_call(&scanning.scanner);
 }
 
+void scanning_keep_inputs(uint32_t group)
+{
+	scanner_keep_inputs(&scanning.scanner, group);
+}
+
 void scanning_behind_call(bool failed)
 {
 	scanner_behind_call(&scanning.scanner, failed);

@@ -92,9 +92,10 @@ def has_joined(play, old=None):
 
 def start_watched(failures, play, what):
     """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`. The launcher has
-    joined it: one that has not gets no last words of it."""
+    joined it: one that has not gets no last words of it. It starts one 2 s later where another test's, which that has stopped, has the
+    path that all share."""
     job, ready = start(play)
-    pid = collector_pid(play) if ready else None
+    pid = stage.wait_until(lambda: collector_pid(play), 30) if ready else None
     watched = pid and stage.wait_until(lambda: holds_boxes(pid), 30) and stage.wait_until(lambda: has_joined(play), 30)
     opened = failures.check(watched, what)
     return job, pid if opened else None

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job that is stopped as a whole, as a scheduler does it, by signals and by the freezer. First one rank, and a second later
-the others, which have come to an operation by then and wait in it as they do on a GPU: nobody is reported, and the job goes on.
-One that is stopped alone is reported as that."""
+"""A job that is stopped as a whole, as a scheduler does it, by signals and by the freezer. First one rank, and then the
+others, when they have come to an operation and wait in it as they do on a GPU: nobody is reported, and the job goes on. One that is
+stopped alone is reported as that."""
 
 import os
 import pathlib
@@ -12,13 +12,44 @@ import time
 import stage
 
 RANKS, FIRST = 8, 1
-WORKLOAD = (f"--ranks={RANKS}", "--steps=40", "--step-ms=200", "--elements=1024", "--limit=90")
-BEFORE_S, BETWEEN_S, STOPPED_S = 4, 1, 7  # a rank that is stopped alone is reported 3 s later, …
-REPORTED_S = 30  # … or after so long, at most, on a machine that is busy with other tests
+WORKLOAD = (f"--ranks={RANKS}", "--steps=40", "--step-ms=200", "--elements=1024", "--limit=120")
+STEPS = 12  # so many have ended before anything is stopped: how long one takes is known
+STOPPED_S = 6  # all: a rank that is stopped alone is reported 3 s later
+PATIENCE_S = 30  # for what a collector sees, on a machine that is busy with other tests
+
+
+def view(play):
+    """What the collector of the job shows; {} where none answers."""
+    top = play.start(stage.RANKWATCH, "top", "--once", "--json", "--job", play.dir.name)
+    top.wait(20)
+    return next((value for _, value in top.out.json() if "ranks" in value), {})
+
+
+def ranks(play, holds):
+    """Of how many ranks it holds."""
+    shown = view(play)
+    return sum(holds(rank, shown["unix_ms"]) for rank in shown.get("ranks", ()))
 
 
 def has_begun(play):
-    return stage.wait_until(lambda: len(play.events("start")) == RANKS, 30)
+    return stage.wait_until(lambda: view(play).get("job", {}).get("steps", 0) >= STEPS, PATIENCE_S) and len(play.events("start")) == RANKS
+
+
+def others_wait(play):
+    """They have called nothing for as long as a step takes and longer, so they wait for the first one."""
+    calls = []
+
+    def stand_still():
+        calls.append([rank["operations"] for rank in view(play).get("ranks", ())])
+        return len(calls) > 1 and calls[-1] and calls[-1] == calls[-2]
+
+    return stage.wait_until(stand_still, PATIENCE_S, 0.3)
+
+
+def all_stopped(play):
+    """And have been for a while, as the collector sees it."""
+    return stage.wait_until(lambda: ranks(play, lambda rank, now_ms: rank["life"] == "stopped" and
+                                          now_ms - rank["since_unix_ms"] >= 1000 * STOPPED_S) == RANKS, PATIENCE_S)
 
 
 def reported(job):
@@ -47,10 +78,9 @@ def play_with_collector(failures):
         pids = {event["rank"]: event["pid"] for event in play.events("start")}
         others = [pid for rank, pid in pids.items() if rank != FIRST]
         collectors = [pid for pid in play.pids() if os.readlink(f"/proc/{pid}/exe") == stage.RANKWATCH]
-        time.sleep(BEFORE_S)
         way = Signals()
         way.stop([pids[FIRST]])
-        time.sleep(0.4)
+        failures.check(others_wait(play), "with the collector: the others wait")
         way.stop(others + collectors)
         time.sleep(STOPPED_S)
         way.go_on(others + collectors)
@@ -107,14 +137,13 @@ def stop_for_a_while(failures, way, more):
         if not failures.check(has_begun(play), f"{way.name}: the job starts"):
             return []
         pids = {event["rank"]: event["pid"] for event in play.events("start")}
-        time.sleep(BEFORE_S)
         way.stop([pids[FIRST]])
-        time.sleep(BETWEEN_S)
+        failures.check(others_wait(play), f"{way.name}: the others wait")
         way.stop([pid for rank, pid in pids.items() if rank != FIRST and more])
         if more:
-            time.sleep(STOPPED_S)
+            failures.check(all_stopped(play), f"{way.name}: all are seen to be stopped")
         else:
-            stage.wait_until(lambda: reported(job), REPORTED_S)
+            stage.wait_until(lambda: reported(job), PATIENCE_S)
         way.go_on(pids.values())
         failures.check(job.wait(90) == 0, f"{way.name}: the job ends well: {job.err.text()}")
         return reported(job)

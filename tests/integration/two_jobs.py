@@ -46,9 +46,11 @@ class Launcher:
 
 
 def find_collector(play):
-    """(path, launcher) of the collector of this stage's job; None."""
+    """(path, launcher) of the collector of this stage's job; None. It has a path of its own, or the one that all share; no other is asked:
+    other tests stop their collectors, which then do not answer."""
     directory = pathlib.Path("/run/rankwatch") if stage.ROOT else play.runtime
-    for path in directory.glob("*socket" if stage.ROOT else "*.sock"):
+    own, shared = (f"{play.dir.name}*socket", "socket") if stage.ROOT else (f"rankwatch-{play.dir.name}*.sock", "rankwatch.sock")
+    for path in (*directory.glob(own), *directory.glob(shared)):
         try:
             launcher = Launcher(path)
         except OSError:

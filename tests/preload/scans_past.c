@@ -311,6 +311,31 @@ static void closed_elsewhere(struct job *job)
 	end(comm);
 }
 
+/* The next group is opened past the interposer and closed through it, and the program has written to the buffers of the
+ * one before meanwhile. */
+static void closed_and_opened(struct job *job)
+{
+	ncclUniqueId id = job_id(job, 1);
+	ncclComm_t comm = begin(job, &id);
+
+	settle(comm);
+	struct scan_caller caller = caller_of(job, comm);
+	for (int round = 0; round < ROUNDS; round++) {
+		NCCL(ncclGroupStart());
+		struct expected *lost = scan_call(&caller, RW_FUNCTION_ALL_GATHER, RW_DTYPE_FLOAT32, false);
+		lost->in_lost = RW_UNSCANNABLE_CALLBACK;
+		may_go_on(pncclGroupEnd());
+		finish(&caller);
+		memset((void *)lost->in, 0, 4 * lost->in_elements);
+		NCCL(pncclGroupStart());
+		scan_call(&caller, RW_FUNCTION_ALL_REDUCE, RW_DTYPE_FLOAT32, round % 2);
+		may_go_on(ncclGroupEnd());
+		finish(&caller);
+	}
+	use(&caller);
+	end(comm);
+}
+
 static void around(struct job *job)
 {
 	use_group(job, (group_call *[2]){ pncclGroupStart, ncclGroupStart },
@@ -348,6 +373,7 @@ static const struct {
 	{ "opened-past", opened_past, true },
 	{ "closed-past", closed_past, true },
 	{ "closed-elsewhere", closed_elsewhere, false },
+	{ "closed-and-opened", closed_and_opened, false },
 	{ "around", around, true },
 	{ "within", within, true },
 };

@@ -33,12 +33,17 @@ static void end(struct run *run)
 	history_free(run->history);
 }
 
-static const struct history_finding *loudest(const struct run *run)
+static const struct history_finding *first_of(const struct run *run, enum rw_severity severity)
 {
 	for (size_t i = 0; i < run->count; i++)
-		if (run->findings[i].severity == RW_CRITICAL)
+		if (run->findings[i].severity == severity)
 			return &run->findings[i];
 	return NULL;
+}
+
+static const struct history_finding *loudest(const struct run *run)
+{
+	return first_of(run, RW_CRITICAL);
 }
 
 Test(hang, and_gone_are_named_within_five_seconds)
@@ -134,6 +139,31 @@ Test(hang, a_gpu_that_is_stuck_where_progress_is_sampled_has_nobody_else_named)
 			cr_expect_eq(run.findings[k].rank, 5, "1 in %d: %s", job.sampled, run.findings[k].text);
 		end(&run);
 	}
+}
+
+/* The GPUs stand in operations that nobody follows, for the sake of rank 5; after a pause rank 2 has GPU progress for one
+ * that its host launched behind them. */
+Test(hang, a_rank_whose_gpu_may_stand_in_an_operation_before_is_not_named)
+{
+	for (int stops = 0; stops < 2; stops++)
+		for (int sampled = 4; sampled <= 64; sampled *= 4) {
+			struct history_job job = eight;
+			job.sampled = sampled;
+			job.paused = 1u << 2;
+			job.faults[0] = (struct history_fault){ .kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12 };
+			struct run run = { .history = history_new(&job) };
+			run.analysis = analysis_new(false, history_emit, run.history);
+			double struck_ms = history_struck_ms(run.history);
+			history_play(run.history, run.analysis, struck_ms + 100);
+			if (stops)
+				analysis_set_life(run.analysis, 105, ANALYSIS_STOPPED, -1, (uint64_t)((struck_ms + 100) * 1e6));
+			history_play(run.history, run.analysis, 0);
+			run.findings = history_findings(run.history, &run.count);
+			for (size_t k = 0; k < run.count; k++)
+				cr_expect_eq(run.findings[k].rank, 5, "1 in %d: %s", sampled, run.findings[k].text);
+			cr_expect(!stops || loudest(&run), "1 in %d", sampled);
+			end(&run);
+		}
 }
 
 /* All hosts have launched the step; the GPUs stand in an operation without progress, before one that has it. */
@@ -480,28 +510,55 @@ Test(hang, a_wait_on_a_socket_that_has_ended_by_itself_before_is_not_critical_af
 	}
 }
 
-/* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. */
+/* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. What its GPU
+ * runs nobody sees: it may be a long kernel, until it takes too long. */
 Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
 {
 	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL, EVIDENCE_RUN_QUEUE };
 	for (size_t i = 0; i < sizeof(evidence) / sizeof(*evidence); i++) {
 		struct history_job job = eight;
+		job.tail_ms = 40000;
 		job.faults[0] = (struct history_fault){
 			.kind = FAULT_GPU_STUCK, .rank = 5, .first_step = 12, .evidence = evidence[i]
 		};
 		struct run run = play_until(&job, false, 0);
-		const struct history_finding *finding = loudest(&run);
-		cr_assert(finding, "case %zu", i);
+		const struct history_finding *finding = loudest(&run), *warning = first_of(&run, RW_WARNING);
+		cr_assert(finding && warning, "case %zu", i);
 		cr_expect_eq(finding->kind, RW_KIND_HANG);
 		cr_expect_eq(finding->rank, 5, "case %zu: rank %d", i, finding->rank);
 		cr_expect_eq(finding->class_, RW_CAUSE_GPU, "case %zu: class %d", i, finding->class_);
 		cr_expect_eq(finding->phase, RW_PHASE_LAUNCHED);
 		cr_expect_eq(finding->confidence, RW_LIKELY);
 		cr_expect(strstr(finding->text, "rank 5 has launched but not started AllGather #"), "%s", finding->text);
+		double noted_ms = (double)run.findings[0].time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect_eq(run.findings[0].severity, RW_NOTICE);
+		cr_expect(noted_ms > 900 && noted_ms < 6000, "case %zu: %f ms after the fault", i, noted_ms);
+		double warned_ms = (double)warning->time_ns / 1e6 - history_struck_ms(run.history);
+		cr_expect(warned_ms > 9900 && warned_ms < 12000, "case %zu: %f ms after the fault", i, warned_ms);
 		double after_ms = (double)finding->time_ns / 1e6 - history_struck_ms(run.history);
-		cr_expect(after_ms > 900 && after_ms < 6000, "case %zu: %f ms after the fault", i, after_ms);
+		cr_expect(after_ms > 29000 && after_ms < 34000, "case %zu: %f ms after the fault", i, after_ms);
 		for (size_t k = 0; k < run.count; k++)
 			cr_expect_eq(run.findings[k].rank, 5, "case %zu: %s", i, run.findings[k].text);
+		end(&run);
+	}
+}
+
+/* A validation, or a compilation on the GPU: the host has launched the next operation behind it, or waits for its GPU before. */
+Test(hang, a_long_kernel_is_only_noted)
+{
+	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL };
+	static const enum history_fault_kind kinds[] = { FAULT_KERNEL, FAULT_HOST };
+	for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++) {
+		struct history_job job = eight;
+		job.faults[0] = (struct history_fault){ .kind = kinds[i / 2], .rank = 5, .first_step = 12, .last_step = 12,
+							.ms = 9000, .evidence = evidence[i % 2] };
+		struct run run = play_until(&job, false, 0);
+		cr_expect_null(loudest(&run), "case %zu: %s", i, run.count ? run.findings[0].text : "");
+		cr_expect_null(first_of(&run, RW_WARNING), "case %zu", i);
+		bool noted = false;
+		for (size_t k = 0; k < run.count; k++)
+			noted |= run.findings[k].kind == RW_KIND_HANG && run.findings[k].rank == 5;
+		cr_expect(noted, "case %zu", i);
 		end(&run);
 	}
 }

@@ -925,6 +925,42 @@ Test(job_half, calls_that_are_over_are_no_calls_that_never_meet)
 	cr_expect_gt(findings_of_waits(5000), 0, "and those who have long waited in different ones have parted");
 }
 
+/* Rank 2 has made other calls than ranks 0 and 1 on what its host takes for the same communicator, in this place. */
+static unsigned findings_of_orders(int32_t place, int32_t size, uint8_t flags)
+{
+	unsigned count = 0;
+	struct job_half *half = job_half_new("j", count_findings, &count);
+
+	for (uint64_t second = 0; second < 90; second++) {
+		for (int32_t rank = 0; rank < 3; rank++) {
+			const char host[] = { (char)('a' + rank), '\0' };
+			struct batch batch = batch_of(host, second, 3);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			batch.messages[1] = member_message(rank, 9, 3);
+			if (rank == 2) {
+				batch.messages[1].member.comm_rank = place;
+				batch.messages[1].member.size = size;
+				batch.messages[1].member.flags = flags;
+			}
+			batch.messages[2] = (struct rw_message){ .type = RW_MESSAGE_CALLS, .rank = rank,
+								 .calls = { .comm = 9, .calls = 64, .hash = rank == 2 ? 5 : 4 } };
+			cr_assert_eq(take(half, &batch, 20 + (double)second, NULL), 0);
+		}
+		job_half_tick(half, (20 + second) * 1000000000);
+	}
+	job_half_free(half);
+	return count;
+}
+
+/* NCCL gives all communicators that are shrunk of one parent the same id. */
+Test(job_half, compares_no_calls_of_what_may_be_several_communicators_of_one_id)
+{
+	cr_expect_eq(findings_of_orders(2, 3, 0), 1);
+	cr_expect_eq(findings_of_orders(1, 3, 0), 0, "two ranks in one place");
+	cr_expect_eq(findings_of_orders(1, 2, 0), 0, "two sizes");
+	cr_expect_eq(findings_of_orders(2, 3, RW_MESSAGE_MIXED), 0, "its host says so");
+}
+
 /* What was last reported of a rank that has ended. */
 struct gone {
 	unsigned count;
@@ -1056,6 +1092,78 @@ Test(job_half, names_nobody_who_may_be_in_a_transfer_that_is_not_followed)
 	cr_expect_eq(finding.confidence, RW_LIKELY);
 	cr_expect_eq(finding.operation.function, RW_FUNCTION_SEND);
 	finding = send_to_one_that_stands(RW_MESSAGE_UNFOLLOWED);
+	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
+}
+
+static void keep_first(void *argument, const struct rw_finding *finding)
+{
+	struct rw_finding *kept = argument;
+
+	if (!kept->first_seen_ns && finding->state == RW_FINDING_OPEN)
+		*kept = *finding;
+}
+
+/* A scheduler stops the ranks of three hosts, that of the third one a second before the others, and lets them go on at
+ * second 30, the third one never. Until second `until`; the first finding. */
+static struct rw_finding stop_all(double until, bool differ)
+{
+	struct rw_finding first = { 0 };
+	struct job_half *half = job_half_new("j", keep_first, &first);
+
+	for (int at = 40; at / 2.0 <= until; at++) {
+		for (int32_t rank = 0; rank < 3; rank++) {
+			const char host[] = { (char)('a' + rank), '\0' };
+			struct batch batch = batch_of(host, (uint64_t)at, rank == 2 || (at == 60 && !rank) ? 2 : 3);
+			bool stopped = rank == 2 || at < 60;
+			batch.messages[0] = rank_message(rank, 0, stopped ? RW_MESSAGE_STOPPED : RW_MESSAGE_ALIVE);
+			batch.messages[0].of_rank.age_ms = (uint32_t)(stopped ? at - 40 : at - 60) * 500;
+			batch.messages[1] = member_message(rank, 9, 3);
+			batch.messages[2] = flight_message(rank, differ ? 100 + (uint64_t)rank : 100, (uint32_t)(at - 38) * 500);
+			cr_assert_eq(take(half, &batch, at / 2.0, NULL), 0);
+		}
+		job_half_tick(half, (uint64_t)(at * 500000000.0));
+	}
+	job_half_free(half);
+	return first;
+}
+
+Test(job_half, a_rank_waits_since_it_went_on)
+{
+	cr_expect_eq(stop_all(32.5, false).first_seen_ns, 0);
+	cr_expect_eq(stop_all(32.5, true).first_seen_ns, 0);
+	struct rw_finding finding = stop_all(33.5, false);
+	cr_expect_eq(finding.kind, RW_KIND_GONE);
+	cr_expect_eq(finding.first_seen_ns, 30000000000);
+}
+
+/* Two ranks wait in an operation that the third one's host has launched, too. */
+static struct rw_finding launch_behind(uint8_t flag)
+{
+	struct rw_finding finding = { 0 };
+	struct job_half *half = job_half_new("j", keep_hang, &finding);
+
+	for (int32_t rank = 0; rank < 3; rank++) {
+		const char host[] = { (char)('a' + rank), '\0' };
+		struct batch batch = batch_of(host, 0, 3);
+		batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+		batch.messages[1] = member_message(rank, 9, 3);
+		batch.messages[2] = flight_message(rank, 100, 40000);
+		if (rank == 2)
+			batch.messages[2].flight.flags = RW_MESSAGE_HOLDS | flag;
+		cr_assert_eq(take(half, &batch, 50, NULL), 0);
+	}
+	job_half_tick(half, 50000000000);
+	job_half_free(half);
+	return finding;
+}
+
+Test(job_half, names_nobody_whose_gpu_may_stand_in_an_operation_before)
+{
+	struct rw_finding finding = launch_behind(0);
+
+	cr_expect_eq(finding.kind, RW_KIND_HANG);
+	cr_expect_eq(finding.operation.function, RW_FUNCTION_ALL_GATHER);
+	finding = launch_behind(RW_MESSAGE_BEHIND);
 	cr_expect_eq(finding.first_seen_ns, 0, "%d", finding.confidence);
 }
 

@@ -361,6 +361,11 @@ static void before_operation(struct history *history, int rank, int step, bool f
 	stall(history, rank, step, fault_of(history, rank, step, first, FAULT_ALL));
 	const struct history_fault *device = fault_of(history, rank, step, first, FAULT_DEVICE);
 	history->gpu_ms[rank] += device ? device->ms : 0;
+	const struct history_fault *kernel = fault_of(history, rank, step, first, FAULT_KERNEL);
+	if (kernel) {
+		add_evidence(history, rank, kernel->evidence, history->gpu_ms[rank], history->gpu_ms[rank] + kernel->ms);
+		history->gpu_ms[rank] += kernel->ms;
+	}
 	const struct history_fault *full = fault_of(history, rank, step, first, FAULT_FULL);
 	history->step = step;
 	history->queue_ms[rank] = full ? full->ms : 0;
@@ -380,7 +385,7 @@ static void note_progress(struct history *history, int rank, struct rw_operation
 		return;
 	if ((history->job.sampled_firsts && !history->is_first) || (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
 		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
-	else
+	if (!slot->flags || (history->job.paused >> rank & 1 && slot->function == RW_FUNCTION_ALL_REDUCE))
 		slot->progress = ++history->progress[rank][slot->comm];
 }
 

@@ -31,6 +31,7 @@ enum history_fault_kind {
 	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms`; with expert parallelism, that of each group's tokens */
 	FAULT_FULL,     /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill; INFINITY: for ever */
 	FAULT_COUNT,    /* calls the first AllGather of each step with twice the count, which changes nothing else */
+	FAULT_KERNEL,   /* its GPU takes `ms` longer in each step, and its host is seen to wait for it */
 };
 
 /* What the samplers see of a host stall. */
@@ -92,6 +93,7 @@ struct history_job {
 	double queue_ms;         /* each kernel waits up to so long for room */
 	double skew_ms;          /* ends of an operation are so far apart, from the first rank to the last */
 	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
+	unsigned paused; /* ranks, a bit each, that call a step's last operation after a pause: it has GPU progress there all the same */
 	bool sampled_firsts; /* only of the first operation of a step, which comes after a pause */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */

@@ -33,6 +33,24 @@ Test(job, two_communicators_of_one_id_are_two)
 		cr_expect_eq(analysis->job.communicators[i]->member_count, 3);
 		cr_expect_not(analysis->job.communicators[i]->mixed);
 	}
+	cr_expect_eq(analysis->job.communicators[0]->told_id, 77);
+	cr_expect_neq(analysis->job.communicators[1]->told_id, 77, "and so they are to other hosts");
+	analysis_free(analysis);
+}
+
+/* Of other hosts it may not be known yet which size the first one has. */
+Test(job, to_other_hosts_a_smaller_one_of_the_same_id_is_another_one)
+{
+	struct analysis *analysis = begin_three();
+	for (int i = 0; i < 2; i++) {
+		const struct rw_communicator smaller = { .id = 77, .rank = i, .nranks = 2, .nnodes = 1, .created_ns = 2 };
+		cr_assert_eq(enter(analysis, i, 0, i, 1), 0);
+		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)i + 1, 1, &smaller), 0);
+	}
+	cr_assert_eq(analysis->job.communicator_count, 2);
+	cr_expect_eq(analysis->job.communicators[0]->told_id, 77);
+	cr_expect_neq(analysis->job.communicators[1]->told_id, 77);
+	cr_expect_eq(analysis->job.communicators[1]->occurrence, 0);
 	analysis_free(analysis);
 }
 

@@ -404,8 +404,9 @@ static void join(struct analysis *analysis, analysis_process_id id, uint64_t seq
 	cr_assert_eq(analysis_add_operation(analysis, id, &slot), 0);
 }
 
-/* What is sent of operations that stand, at this time; `killed`: of rank 0, before. */
-static void look_at_standing(uint64_t now_ns, bool killed)
+/* What is sent of operations that stand, at this time; `killed`: of rank 0, before. The caller was stopped, and went on
+ * at resumed_ns; 0: it was not. */
+static void look_at_standing(uint64_t now_ns, bool killed, uint64_t resumed_ns)
 {
 	static struct rw_box_header boxes[2] = { { .host = "h", .job = "j", .created_ns = 1, .world_size = 3 },
 						 { .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .world_rank = 1 } };
@@ -424,6 +425,8 @@ static void look_at_standing(uint64_t now_ns, bool killed)
 	}
 	if (killed)
 		analysis_set_life(analysis, 1, ANALYSIS_KILLED, 9, now_ns - 1);
+	if (resumed_ns)
+		analysis_resume(analysis, resumed_ns);
 	analysis_tick(analysis, now_ns);
 	node_half_tick(half, now_ns, keep_sent, NULL);
 	node_half_free(half);
@@ -451,7 +454,7 @@ Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		look_at_standing(cases[i].at_ns, cases[i].killed);
+		look_at_standing(cases[i].at_ns, cases[i].killed, 0);
 		cr_expect_eq(flights_of(0, 0), cases[i].first, "case %zu: %zu", i, flights_of(0, 0));
 		cr_expect_eq(flights_of(1, 1), cases[i].second, "case %zu: %zu", i, flights_of(1, 1));
 		cr_expect_eq(count_of(RW_MESSAGE_FLIGHT), cases[i].first + cases[i].second, "case %zu: one of each rank", i);
@@ -463,6 +466,13 @@ Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
 	cr_expect_eq(told->flight.phase, RW_PHASE_RUNNING);
 	cr_expect(told->flight.flags & RW_MESSAGE_ARRIVED);
 	cr_expect(told->flight.flags & RW_MESSAGE_HOLDS);
+}
+
+Test(node_half, tells_how_long_a_rank_has_stood_since_the_caller_went_on)
+{
+	look_at_standing(20000000000, false, 19000000000);
+	cr_assert_not_null(find_sent(RW_MESSAGE_FLIGHT));
+	cr_expect_eq(find_sent(RW_MESSAGE_FLIGHT)->flight.age_ms, 1000, "%u ms", find_sent(RW_MESSAGE_FLIGHT)->flight.age_ms);
 }
 
 enum called {
@@ -567,6 +577,19 @@ Test(node_half, says_of_a_transfer_which_end_it_is_and_whether_the_gpu_has_reach
 		cr_expect_eq((member->member.flags & RW_MESSAGE_UNFOLLOWED) != 0, cases[i].unfollowed, "case %zu: flags %x", i, member->member.flags);
 		cr_expect_eq(told->flight.peer_or_root, told->function == RW_FUNCTION_ALL_REDUCE ? -1 : 1);
 	}
+}
+
+Test(node_half, says_that_a_gpu_may_stand_in_an_operation_before)
+{
+	static const struct called_transfer unfollowed[] = { { RW_FUNCTION_RECV, UNFOLLOWED }, { RW_FUNCTION_ALL_REDUCE, LAUNCHED } },
+					    ended[] = { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_ALL_REDUCE, LAUNCHED } };
+	const struct rw_message *told = flight_of_calls(unfollowed, 2, 0);
+
+	cr_assert(told && told->function == RW_FUNCTION_ALL_REDUCE);
+	cr_expect_eq(told->flight.flags, RW_MESSAGE_BEHIND | RW_MESSAGE_HOLDS | RW_MESSAGE_STILL);
+	told = flight_of_calls(ended, 2, 0);
+	cr_assert(told && told->function == RW_FUNCTION_ALL_REDUCE);
+	cr_expect_eq(told->flight.flags & (RW_MESSAGE_BEHIND | RW_MESSAGE_ARRIVED), 0);
 }
 
 Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a_communicator)

@@ -34,7 +34,7 @@ static void setup(void)
 	host.process.id = 1;
 	host.rank.process = &host.process;
 	host.member.process = &host.process;
-	host.communicator = (struct communicator){ .id = 9, .size = 2, .hosts = 2, .members = &host.member, .member_count = 1 };
+	host.communicator = (struct communicator){ .id = 9, .told_id = 9, .size = 2, .hosts = 2, .members = &host.member, .member_count = 1 };
 	host.job.ranks = &host.rank;
 	host.job.rank_count = 1;
 	outbox_begin(&host.outbox, &identity);

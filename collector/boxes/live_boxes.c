@@ -38,7 +38,7 @@ struct live_boxes {
 	uint64_t opened_ns, scanned_ns;
 	unsigned given_up;
 	uint64_t passed;
-	bool changed, short_of_something, shortage_said;
+	bool changed, short_of_something, shortage_said, other_version_said;
 	const char *directory;
 	analysis_process_id next_id;
 };
@@ -172,7 +172,10 @@ static void try_open(struct live_boxes *boxes, struct live_box *box, const char 
 		note_shortage(boxes, directory, err);
 	if (shortage_is(err) || err == -ENOENT || now_ns - box->seen_ns < ms_to_ns(SETTLE_MS))
 		return;
-	say(directory, *why ? why : strerror(-err));
+	/* What one plugin writes in another way is so in the boxes of all ranks. */
+	if (err != -EPROTO || !boxes->other_version_said)
+		say(directory, *why ? why : strerror(-err));
+	boxes->other_version_said |= err == -EPROTO;
 	box->state = BOX_REFUSED;
 }
 

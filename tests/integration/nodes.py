@@ -689,10 +689,18 @@ def run_publishes(failures):
         server.kill()
 
 
+# Each a test of its own: they wait, most of the time.
+PARTS = {
+    "findings": (findings_of_nodes, wait_in_circles, refused, permitted, run_publishes),
+    "outages": (judges_take_turns, server_restarted, cut_off),
+    "ranks": (alone_of_its_host, other_call, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh),
+}
+
+
 def main():
     failures = stage.Failures()
     started = time.monotonic()
-    for part in (findings_of_nodes, judges_take_turns, server_restarted, cut_off, alone_of_its_host, other_call, wait_in_circles, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh, refused, permitted, run_publishes):
+    for part in PARTS[sys.argv[2]]:
         part(failures)
         print(f"{part.__name__}: {time.monotonic() - started:.0f} s since the start", flush=True)
     failures.end()

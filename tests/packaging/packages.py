@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """packages.py DIRECTORY SIM ROOT…: tries the .deb of scripts/package in roots that debootstrap has made, as root, and the .rpm with this system's rpm
 in the same roots. DIRECTORY has the packages, SIM is the stand-in (root.py). Installed, looked at, upgraded while a job runs, removed, purged: at the
-end nothing of it is left. Prints a line for each."""
+end nothing of it is left. The .deb are looked at by lintian where that is installed. Prints a line for each."""
 import pathlib
 import platform
 import re
@@ -27,6 +27,15 @@ def newer_deb(deb, folder):
     made = folder / f"{deb.stem}-newer.deb"
     subprocess.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", unpacked, made], check=True, stdout=subprocess.DEVNULL)
     return made
+
+
+def look_for_errors(debs):
+    if not shutil.which("lintian"):
+        print("skipped lintian, which is not installed", flush=True)
+        return True
+    done = subprocess.run(["lintian", "--fail-on", "error,warning", *debs], capture_output=True, text=True)
+    print(f"{'FAILED' if done.returncode else 'ok    '}  .deb by lintian: no error and no warning\n{done.stdout}{done.stderr}".rstrip(), flush=True)
+    return not done.returncode
 
 
 def files(root):
@@ -104,7 +113,7 @@ def main():
     debs, rpms = sorted(made.glob(f"*_{DEBIAN[cpu]}.deb")), sorted(made.glob(f"*.{cpu}.rpm"))
     with tempfile.TemporaryDirectory() as folder:
         newer = [newer_deb(deb, pathlib.Path(folder)) for deb in debs]
-        done = [try_in(root, ".deb", play_deb, debs, newer) for root in roots]
+        done = [look_for_errors(debs), *(try_in(root, ".deb", play_deb, debs, newer) for root in roots)]
     done += [try_in(root, ".rpm", play_rpm, rpms) for root in roots] if shutil.which("rpm") else []
     return 0 if all(done) else 1
 

@@ -92,21 +92,25 @@ const char *number_name(ncclDataType_t type)
 	return (unsigned int)type < ncclNumTypes ? numbers[type].name : "Unknown";
 }
 
+/* A loop of its own for each operation is one that the compiler makes of vector instructions. */
+#define COMBINE_EACH(type, value)                                                                                      \
+	for (size_t i = 0; i < count; i++) {                                                                           \
+		type a = sum[i], b = in[i];                                                                            \
+		sum[i] = (type)(value);                                                                                \
+	}
+
 /* A NaN loses against a number in minimum and maximum, as in fmin and fmax. calculation: where overflow wraps. */
 #define COMBINE(name, type, calculation)                                                                               \
-	static void combine_##name(type *sum, const type *in, size_t count, ncclRedOp_t op)                            \
+	static void combine_##name(type *restrict sum, const type *restrict in, size_t count, ncclRedOp_t op)          \
 	{                                                                                                              \
-		for (size_t i = 0; i < count; i++) {                                                                   \
-			type a = sum[i], b = in[i];                                                                    \
-			if (op == ncclProd)                                                                            \
-				sum[i] = (type)((calculation)a * (calculation)b);                                      \
-			else if (op == ncclMax)                                                                        \
-				sum[i] = a != a || b > a ? b : a;                                                      \
-			else if (op == ncclMin)                                                                        \
-				sum[i] = a != a || b < a ? b : a;                                                      \
-			else                                                                                           \
-				sum[i] = (type)((calculation)a + (calculation)b);                                      \
-		}                                                                                                      \
+		if (op == ncclProd)                                                                                    \
+			COMBINE_EACH(type, (calculation)a * (calculation)b)                                            \
+		else if (op == ncclMax)                                                                                \
+			COMBINE_EACH(type, a != a || b > a ? b : a)                                                    \
+		else if (op == ncclMin)                                                                                \
+			COMBINE_EACH(type, a != a || b < a ? b : a)                                                    \
+		else                                                                                                   \
+			COMBINE_EACH(type, (calculation)a + (calculation)b)                                            \
 	}                                                                                                              \
 	static void divide_##name(type *sum, size_t count, int by)                                                     \
 	{                                                                                                              \

@@ -137,7 +137,7 @@ static long compare(const struct check *check, int step)
 
 	for (int segment = 0; at < check->elements; segment++)
 		for (size_t i = 0; i < check->counts[segment]; i++, at++)
-			if (element_read(type, check->copy, at) != expected_at(expected, step, segment, i))
+			if (!element_is(type, check->copy, at, expected_at(expected, step, segment, i)))
 				return at;
 	return -1;
 }

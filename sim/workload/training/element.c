@@ -82,21 +82,9 @@ void element_write(ncclDataType_t type, void *data, size_t index, float value)
 	memcpy((char *)data + index * size, &bits, size);
 }
 
-float element_read(ncclDataType_t type, const void *data, size_t index)
+bool element_is(ncclDataType_t type, const void *data, size_t index, float value)
 {
-	const struct format *format = format_of(type);
-	uint32_t bits = load(format, data, index), sign = 1u << (8 * format->size - 1);
-	uint32_t magnitude = bits & (sign - 1);
-	int exponent = (int)(magnitude >> format->mantissa);
-	float value = magnitude & ((1u << format->mantissa) - 1);
-
-	if (magnitude > format->largest)
-		value = magnitude == format->largest + 1 && magnitude != format->nan ? INFINITY : NAN;
-	else if (exponent)
-		value = ldexpf(value + (1u << format->mantissa), exponent - format->bias - format->mantissa);
-	else
-		value = ldexpf(value, 1 - format->bias - format->mantissa);
-	return bits & sign ? -value : value;
+	return load(format_of(type), data, index) == element_bits(type, value);
 }
 
 bool element_all_finite(ncclDataType_t type, const void *data, size_t count)

@@ -17,7 +17,8 @@ uint32_t element_largest_bits(ncclDataType_t type);
 
 /* Of data on the host. */
 void element_write(ncclDataType_t type, void *data, size_t index, float value);
-float element_read(ncclDataType_t type, const void *data, size_t index);
+/* Exactly this value, which the type can hold? */
+bool element_is(ncclDataType_t type, const void *data, size_t index, float value);
 bool element_all_finite(ncclDataType_t type, const void *data, size_t count);
 
 #endif

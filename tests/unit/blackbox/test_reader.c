@@ -213,8 +213,8 @@ Test(reader, every_damaged_header_is_refused_with_a_sentence)
 	cr_assert_eq(rename(writer.path, "b"), 0);
 	strcpy(writer.path, "b");
 	DAMAGE(magic[0], 'X', -EINVAL, "not a black box");
-	DAMAGE(layout, 2, -EPROTO, "layout 2, this program reads layout 1");
-	DAMAGE(required_features, 1, -EPROTO, "a newer rankwatch wrote it");
+	DAMAGE(layout, 2, -EPROTO, "is of another version of rankwatch: layout 2, this one reads layout 1");
+	DAMAGE(required_features, 1, -EPROTO, "is of a newer version of rankwatch: it needs features 0x1");
 	DAMAGE(header_size, 4096, -EINVAL, "header of 4096 bytes");
 	DAMAGE(operation_size, 128, -EINVAL, "operations of 128 bytes");
 	DAMAGE(ring_slots, 1000, -EINVAL, "ring of 1000 slots");

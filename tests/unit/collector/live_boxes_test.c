@@ -363,6 +363,35 @@ Test(live_boxes, a_box_that_shrinks_is_given_up_with_a_line_and_the_others_go_on
 	box_process_kill(other);
 }
 
+/* As the plugin of a release to come would write it. */
+static void change_layout(pid_t pid)
+{
+	const uint32_t layout = RW_BOX_LAYOUT + 1;
+	char path[BOX_PLACE_PATH + 64];
+
+	snprintf(path, sizeof(path), "%s/rank3-%d.rwbox", places[0], (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	cr_assert_eq(pwrite(fd, &layout, sizeof(layout), offsetof(struct rw_box_header, layout)), sizeof(layout));
+	close(fd);
+}
+
+Test(live_boxes, boxes_of_another_version_are_said_in_one_line)
+{
+	open_boxes("j");
+	pid_t pids[] = { box_process_start(places[0], "j", 1), box_process_start(places[0], "j", 1) };
+
+	for (size_t i = 0; i < 2; i++)
+		change_layout(pids[i]);
+	char *said = stderr_of_polls(6);
+
+	cr_expect_eq(lines_in(said), 1, "%s", said);
+	cr_expect(strstr(said, "is of another version of rankwatch: layout 2, this one reads layout 1"), "%s", said);
+	cr_expect_eq(appeared, 0);
+	for (size_t i = 0; i < 2; i++)
+		box_process_kill(pids[i]);
+}
+
 Test(live_boxes, a_box_whose_name_is_removed_is_watched_on)
 {
 	open_boxes("j");

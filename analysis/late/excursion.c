@@ -12,8 +12,7 @@
 static const uint32_t looks[] = { 3, 4, 6, 12, 24, PEERS_LENGTH_MAX }; /* steps that a rank is looked at over */
 
 enum {
-	TWO = 1, /* of excursions_lengths */
-	THREE = 2,
+	THREE = 2, /* of excursions_lengths */
 	TWELVE = 4,
 	HALF = 2,
 	QUARTER = 4, /* of an excursion's steps may be less late */
@@ -228,28 +227,6 @@ static double largest_ns(const struct comparison *comparison)
 	return size_ns(size);
 }
 
-/* Does it last for few steps at most? Work does not vary by whole steps. */
-static bool is_noise_short(const struct comparison *comparison)
-{
-	return comparison->stands || lasting_steps(&comparison->seen, steps_of(comparison)) <= EXCURSION_SHORT;
-}
-
-/* Where others are late by much, but alone, and in time a step or two later: more than any of them ever was in one step, and
- * far more than they were for longer. */
-static bool is_beyond_all(struct comparison *comparison, uint32_t length, double beyond_ns)
-{
-	bool early = steps_of(comparison) < EXCURSION_EARLY;
-
-	add_up(comparison, 0);
-	if (!is_noise_short(comparison))
-		return false; /* then a row of late steps is as likely as a single one */
-	double alone_ns = largest_ns(comparison);
-	add_up(comparison, length);
-	double times = early ? EXCURSION_BEYOND_EARLY : EXCURSION_BEYOND_ALL, hidden = hidden_ns(comparison);
-	return beyond_ns + hidden >= times * (alone_ns + hidden) && alone_ns >= EXCURSION_ALONE * largest_ns(comparison) &&
-	       beyond_ns >= bound_ns(comparison, length);
-}
-
 /* Then it had no step to become late in. */
 static bool is_steady_from_the_start(const struct comparison *comparison, uint64_t least_ns)
 {
@@ -462,9 +439,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, least_ns, beyond_ns, limit_ns) ||
-	       (!(steps >= excursions_lengths[TWELVE] && wanders(suspect, steps)) &&
-		is_beyond_all(comparison, steps > excursions_lengths[THREE] ? THREE : TWO, beyond_ns));
+	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, least_ns, beyond_ns, limit_ns);
 }
 
 /* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late

@@ -33,7 +33,6 @@ enum {
 	EXCURSION_BEFORE = 1,     /* … and so many of them may be a quarter as late */
 	EXCURSION_STANDS = 2,     /* whole steps in each step: that is no work that takes longer */
 	EXCURSION_UNUSUAL = 20,   /* one in so many steps of the others is unusual; a jump does not begin at one */
-	EXCURSION_SHORT = 3,      /* steps that noise lasts for, at most, where others are late alone */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
 	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
@@ -41,11 +40,8 @@ enum {
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,
 };
-#define EXCURSION_BEYOND_ALL 1.5 /* times what any other was ever late by in one step, … */
-#define EXCURSION_BEYOND_EARLY 2   /* … in the first steps, and then … */
-#define EXCURSION_EARLY_SHARE  0.2 /* … only by so much of the step, … */
-#define EXCURSION_NO_NOISE   0.33 /* … or so much, from the first step on, however it varies */
-#define EXCURSION_ALONE      4	 /* … where that is so many times what they were for longer */
+#define EXCURSION_EARLY_SHARE 0.2  /* … it must cost so much of the step, … */
+#define EXCURSION_NO_NOISE    0.33 /* … or so much, from the first step on, however it varies */
 #define EXCURSION_LASTS      0.8  /* of noise that is left a step later, until they have shown otherwise */
 #define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
 #define EXCURSION_EVEN      1.5  /* times the least of a few steps may be the most of them */

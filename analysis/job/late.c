@@ -31,7 +31,8 @@ struct view {
 struct host_view {
 	uint32_t judged, late, near;
 	bool of_level;     /* those that are decided are of a level, so that noise of a few rows hides who else is */
-	double latest;     /* share of the time, of the latest of its ranks that are decided */
+	double latest;     /* share of the time, of the latest of its ranks that are decided, … */
+	double level;      /* … and over the rows that show a level */
 	uint64_t since_ns; /* the first of its ranks */
 	bool parted;       /* one of those that are late is so since its calls and those of others do not meet */
 };
@@ -123,6 +124,13 @@ static double lateness_of(const struct world *world, const struct views *views, 
 	return of_level ? job_rows_level(views->rows, world, rank) : views->ranks[rank].recent;
 }
 
+/* Of few rows noise alone may make it so. */
+static bool is_near(const struct world *world, const struct views *views, uint32_t rank, const struct host_view *host)
+{
+	return lateness_of(world, views, rank, host->of_level) >= LATE_NEAR * host->latest &&
+	       job_rows_level(views->rows, world, rank) >= LATE_NEAR * host->level;
+}
+
 static void count_near(const struct world *world, struct views *views)
 {
 	for (uint32_t i = 0; i < world->rank_room; i++) {
@@ -131,13 +139,14 @@ static void count_near(const struct world *world, struct views *views)
 			continue;
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		host->latest = fmax(host->latest, lateness_of(world, views, i, host->of_level));
+		host->level = fmax(host->level, job_rows_level(views->rows, world, i));
 	}
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		if (!views->ranks[i].comm)
 			continue;
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		if (host->late)
-			host->near += lateness_of(world, views, i, host->of_level) >= LATE_NEAR * host->latest;
+			host->near += is_near(world, views, i, host);
 	}
 }
 

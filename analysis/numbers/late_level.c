@@ -197,8 +197,8 @@ static double least_times(const struct late_series *series, uint32_t index, cons
 	if (!place || !differs)
 		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
 	bool whole = others->together && others->together + 1 == series->placed[place];
-	return whole ? late_level_beyond(others->places + 1, others->places_shown)
-		     : late_level_beyond(others->ranks + 1, others->shown);
+	return whole ? late_level_beyond(others->places + 1, others->places_shown, LATE_LEVEL_CHANCE_HOST)
+		     : late_level_beyond(others->ranks + 1, others->shown, LATE_LEVEL_CHANCE);
 }
 
 static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own,

@@ -667,7 +667,7 @@ Test(node_half, says_little)
 	};
 
 	play(&job, &result);
-	/* A cut a second, a row a step, which calls it made every eight seconds, and who is there a few times. */
+	/* A row a step, which calls it made every eight seconds, and who is there a few times. */
 	cr_expect_lt(result.sent_messages, 16 * (60 + 60 * 2 + 60 / 8 + 4 + 2 * 8), "%llu", (unsigned long long)result.sent_messages);
 	cr_expect_leq(result.longest, RW_BATCH_MAX);
 }

@@ -68,7 +68,7 @@ Test(roster, what_stays_true_is_sent_again_after_pauses_that_double)
 	}
 }
 
-/* Communicators with these indexes, whose one member has its index as the shift of its cuts. */
+/* Communicators with these indexes, whose one member has its index as the shift of its rows. */
 enum { COMMS = 20 };
 
 static void add_comms(struct communicator *communicators)

@@ -63,15 +63,23 @@ static uint64_t calls_of(const struct job_rows *rows, const struct comm_rows *st
 	return (uint64_t)state->per_step * rows->steps;
 }
 
+/* Of the newest rows, into `known`, which has room for JOB_ROWS_LENGTHS; how many. */
+static uint32_t known_lengths(const struct job_rows *rows, double *known)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < JOB_ROWS_LENGTHS; i++)
+		if (rows->lengths_ms[i] > 0)
+			known[count++] = rows->lengths_ms[i];
+	return count;
+}
+
 static void note_length(struct job_rows *rows, uint64_t row, double lasted_ms)
 {
 	double sorted[JOB_ROWS_LENGTHS];
-	uint32_t known = 0;
 
 	rows->lengths_ms[row % JOB_ROWS_LENGTHS] = lasted_ms;
-	for (uint32_t i = 0; i < JOB_ROWS_LENGTHS; i++)
-		if (rows->lengths_ms[i] > 0)
-			sorted[known++] = rows->lengths_ms[i];
+	uint32_t known = known_lengths(rows, sorted);
 	sort_doubles(sorted, known);
 	rows->row_ms = known ? sorted[known / 2] : 0;
 }
@@ -563,6 +571,22 @@ static uint32_t count_members(const struct job_rows *rows, const struct world *w
 	return count;
 }
 
+/* What was seen of ranks in the rows before is put in proportion once it is known how long rows last now. False: not
+ * yet. */
+static bool are_like_before(struct job_rows *rows)
+{
+	double lengths_ms[JOB_ROWS_LENGTHS], times = rows->before_ms > 0 ? rows->row_ms / rows->before_ms : 1;
+
+	if (rows->before_ms > 0 && known_lengths(rows, lengths_ms) < JOB_ROWS_FIRST)
+		return false;
+	if (times > JOB_ROWS_LIKE || times * JOB_ROWS_LIKE < 1)
+		row_judge_forget(&rows->judge);
+	else if (rows->before_ms > 0)
+		row_judge_scale(&rows->judge, times);
+	rows->before_ms = 0;
+	return true;
+}
+
 static void judge(struct job_rows *rows, struct world *world, struct judged *judged)
 {
 	judged->count = 0;
@@ -570,6 +594,8 @@ static void judge(struct job_rows *rows, struct world *world, struct judged *jud
 	for (uint32_t i = 0; i < rows->chosen_count; i++)
 		if (is_running(comm_at(rows, world, i)->compared))
 			judge_comm(rows, world, comm_at(rows, world, i), judged);
+	if (!are_like_before(rows))
+		return;
 	uint32_t *measured_of = calloc(rows->count + 1, sizeof(*measured_of));
 	if (measured_of) {
 		for (uint32_t i = 0; i < judged->count; i++)
@@ -587,9 +613,9 @@ static void begin_anew(struct job_rows *rows, const struct world *world, uint32_
 {
 	rows->steps = steps;
 	rows->next = 0;
+	rows->before_ms = rows->before_ms > 0 ? rows->before_ms : rows->row_ms;
 	rows->row_ms = 0;
 	memset(rows->lengths_ms, 0, sizeof(rows->lengths_ms));
-	row_judge_forget(&rows->judge);
 	for (uint32_t i = 0; i < rows->count; i++)
 		rows->ranks[i].row = 0;
 	for (uint32_t i = 0; i < rows->chosen_count; i++)
@@ -638,10 +664,16 @@ static int by_worth(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
+/* Those of most members are. */
+static bool has_rows_of_steps(const struct world_comm *comm)
+{
+	return comm->in_steps * 2 >= comm->in_rows;
+}
+
 static bool is_comparable(const struct world_comm *comm, uint64_t now_ns)
 {
 	return comm->across && !comm->mixed && comm->hosts > 1 && comm->in_rows > 1 && now_ns < comm->row_ns + gone_ns(comm) &&
-	       (comm->in_steps || comm->period_ms <= JOB_ROWS_OFTEN_MS);
+	       (has_rows_of_steps(comm) || comm->period_ms <= JOB_ROWS_OFTEN_MS);
 }
 
 /* Rows of steps, if there are any: only these are alike in all communicators. */
@@ -652,9 +684,9 @@ static uint32_t take_comparable(struct job_rows *rows, const struct world *world
 
 	rows->in_steps = false;
 	for (uint32_t i = 0; i < world->comm_count; i++)
-		rows->in_steps |= world->comms[i]->in_steps && is_comparable(world->comms[i], now_ns);
+		rows->in_steps |= has_rows_of_steps(world->comms[i]) && is_comparable(world->comms[i], now_ns);
 	for (uint32_t i = 0; i < world->comm_count; i++)
-		if (world->comms[i]->in_steps == rows->in_steps && is_comparable(world->comms[i], now_ns))
+		if (has_rows_of_steps(world->comms[i]) == rows->in_steps && is_comparable(world->comms[i], now_ns))
 			comms[count++] = world->comms[i];
 	return count;
 }

@@ -598,6 +598,7 @@ static struct world_rows *open_rows(const struct taking *taking, struct world_co
 		return rows;
 	if (number_of(taking) < rows->number)
 		return NULL;
+	comm->in_steps -= rows->steps != 0;
 	*rows = (struct world_rows){ .epoch = epoch, .function = taking->message->function };
 	return rows;
 }
@@ -640,7 +641,6 @@ static bool take_row(struct taking *taking, struct world_rank *rank)
 	comm->row_ns = taking->now_ns;
 	if (!is_of_queue(taking))
 		comm->fresh_row_ns = taking->now_ns;
-	comm->in_steps |= told->steps != 0;
 	note_period(comm, rows, row);
 	if (taking->world->course)
 		course_note_row(taking->world->course, member->rank, row,
@@ -650,6 +650,7 @@ static bool take_row(struct taking *taking, struct world_rank *rank)
 	rows->number = number_of(taking);
 	rows->came_ns = taking->now_ns;
 	rows->calls = told->calls;
+	comm->in_steps += (told->steps != 0) - (rows->steps != 0);
 	rows->steps = told->steps;
 	return true;
 }

@@ -182,8 +182,8 @@ struct world_comm {
 	uint64_t fresh_row_ns; /* … and the latest one that had not waited in a queue */
 	struct world_place places[WORLD_PLACES];
 	uint32_t ordered;   /* number of members that have reported their order … */
-	uint32_t in_rows;   /* … and rows */
-	bool in_steps;      /* rows of steps */
+	uint32_t in_rows;   /* … and rows, … */
+	uint32_t in_steps;  /* … of which the newest is of steps */
 	uint64_t parted_ns; /* since when the calls of some differ; 0: no difference is known */
 	uint64_t parting_looked_ns;
 	bool parting_told;

@@ -41,13 +41,17 @@ static void fit(struct row_ends *ends)
 		ends->steps *= 2;
 }
 
-static void end_step(struct row_ends *ends, uint64_t done_ns)
+static void end_step(struct row_ends *ends, const struct instance *instance, uint64_t done_ns)
 {
 	uint8_t most = 0;
 
 	for (uint8_t i = 1; i < RW_FUNCTION_COUNT; i++)
 		most = ends->calls[i] > ends->calls[most] ? i : most;
 	if (!most || !ends->whole)
+		return;
+	/* With an evaluation after every so many steps all these together repeat as well. */
+	bool certain = instance_is_marked(instance) || instance_is_in_step(instance);
+	if (!certain && done_ns > ends->began_ns + ROW_ENDS_LONG_NS)
 		return;
 	bool alike = most == ends->likely && ends->calls[most] == ends->often;
 	ends->likely = most;
@@ -57,6 +61,10 @@ static void end_step(struct row_ends *ends, uint64_t done_ns)
 		follow(ends, done_ns - ends->began_ns);
 	if (ends->alike < ROW_ENDS_ALIKE)
 		return;
+	if (ends->function != ends->likely) {
+		ends->called_ns = done_ns;
+		ends->others = 0;
+	}
 	ends->function = ends->likely;
 	ends->per_step = ends->often;
 	fit(ends);
@@ -71,7 +79,7 @@ static void count(struct row_ends *ends, const struct instance *instance, uint64
 	if (step != ends->step) {
 		bool next = step == ends->step + 1;
 		if (next)
-			end_step(ends, done_ns);
+			end_step(ends, instance, done_ns);
 		memset(ends->calls, 0, sizeof(ends->calls));
 		ends->whole = next;
 		ends->step = step;
@@ -147,9 +155,24 @@ static uint32_t end_by_calls(struct row_calls *by, const struct instance *instan
 	return end ? (uint32_t)calls : 0;
 }
 
+/* No other function was called as often in a step. */
+static bool is_called_no_longer(struct row_ends *ends, uint8_t function, uint64_t done_ns)
+{
+	if (function == ends->function) {
+		ends->called_ns = done_ns;
+		ends->others = 0;
+		return false;
+	}
+	ends->others++;
+	return ends->function && ends->others / RW_FUNCTION_COUNT > ends->per_step &&
+	       done_ns > ends->called_ns + ROW_ENDS_STALE_NS;
+}
+
 uint32_t row_ends_note(struct row_ends *ends, const struct instance *instance, uint64_t done_ns)
 {
 	if (!instance->by_interposer && instance->function < RW_FUNCTION_COUNT)
 		count(ends, instance, done_ns);
+	if (is_called_no_longer(ends, row_ends_function(instance), done_ns))
+		*ends = (struct row_ends){ .by_calls = ends->by_calls };
 	return ends->function ? end_by_steps(ends, instance) : end_by_calls(&ends->by_calls, instance, done_ns);
 }

@@ -7,9 +7,9 @@
  * which step they are, nor where one begins.
  *
  * A row holds one step, or 2, 4, 8 … where steps are shorter than ROW_ENDS_LEAST_NS. Steps are those of
- * analysis/steps/steps.h, or what repeats.
+ * analysis/steps/steps.h, or what repeats within ROW_ENDS_LONG_NS.
  *
- * Where no step is known a row ends after each operation of the most frequent function whose number, counted from 1, is
+ * Where no step is known, or none any more and that function is no longer called, a row ends after each operation of the most frequent function whose number, counted from 1, is
  * a multiple of 2^shift, so that it lasts from ROW_ENDS_SHORT_NS to ROW_ENDS_LONG_NS. All hosts see the same operations
  * with the same numbers in the same time, so they choose the same; where one of them chooses another shift, the coarser
  * ends are a subset of the finer ones. docs/messages.md, "Rows of time".
@@ -54,7 +54,9 @@ struct row_ends {
 	uint32_t calls[RW_FUNCTION_COUNT];
 	uint8_t likely;           /* the function that the latest step called most … */
 	uint32_t often, alike;    /* … how often, and in how many steps in a row */
-	uint8_t function;         /* that ends rows; 0: not known yet */
+	uint8_t function;         /* that ends rows; 0: not known yet, or not called any more */
+	uint64_t called_ns;       /* when it was called last … */
+	uint32_t others;          /* … and how many others were since */
 	uint32_t per_step, steps; /* calls of it in a step; steps of a row */
 	uint64_t step_ns;         /* how long a step lasts, usually */
 	struct row_calls by_calls;

@@ -383,6 +383,27 @@ void late_series_open(struct late_series *series, uint32_t index, bool open)
 		past->explained = series->row;
 }
 
+static void scale_past(struct late_past *past, double times)
+{
+	for (uint32_t i = 0; i < LATE_SERIES_KEPT; i++) {
+		past->longer_ms[i] *= (float)times;
+		past->less_ms[i] *= (float)times;
+	}
+	past->noise.sum_ms *= times;
+	past->noise.squares *= times * times;
+	past->noise.products *= times * times;
+	past->noise.further *= times * times;
+}
+
+void late_series_scale(struct late_series *series, double times)
+{
+	for (uint32_t i = 0; i < series->count; i++)
+		scale_past(&series->pasts[i], times);
+	series->noise.squares *= times * times;
+	series->noise.products *= times * times;
+	series->noise.further *= times * times;
+}
+
 void late_series_forget(struct late_series *series)
 {
 	for (uint32_t i = 0; i < series->count; i++)

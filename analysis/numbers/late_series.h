@@ -96,6 +96,8 @@ double late_series_noise_rows(const struct late_series *series, uint32_t index);
 double late_series_late_ms(const struct late_series *series, uint32_t index, uint32_t back);
 /* It is named, or no longer: to be said once a row. */
 void late_series_open(struct late_series *series, uint32_t index, bool open);
+/* Rows are cut anew and last so many times as long: what was seen holds in proportion. */
+void late_series_scale(struct late_series *series, double times);
 /* Rows are cut anew: nothing that was seen holds, but who is named stays so. */
 void late_series_forget(struct late_series *series);
 void late_series_free(struct late_series *series);

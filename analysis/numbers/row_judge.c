@@ -336,6 +336,18 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 	free(found.times);
 }
 
+void row_judge_scale(struct row_judge *judge, double times)
+{
+	for (uint32_t i = 0; i < judge->count; i++) {
+		struct row_judge_stage *stage = &judge->stages[i];
+		stage->usual_ms *= times;
+		for (size_t k = 0; k < sizeof(stage->firsts_ms) / sizeof(*stage->firsts_ms); k++)
+			stage->firsts_ms[k] *= times;
+	}
+	late_series_scale(&judge->late, times);
+	late_series_scale(&judge->stages_late, times);
+}
+
 void row_judge_forget(struct row_judge *judge)
 {
 	for (uint32_t i = 0; i < judge->count; i++)

@@ -77,6 +77,8 @@ bool row_judge_has(struct row_judge *judge, uint32_t count);
  * order. row_ms: how long rows usually last; pipelined: stages are compared, too. On lack of memory nobody is judged in
  * it. */
 void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined);
+/* Rows are cut anew and last so many times as long: what was seen holds in proportion. */
+void row_judge_scale(struct row_judge *judge, double times);
 /* Rows are cut anew: nothing that was seen holds, but who is taken to be late stays so. */
 void row_judge_forget(struct row_judge *judge);
 /* What a lateness must cost in a row to be one. */

@@ -120,6 +120,21 @@ Test(job_half, names_a_rank_that_is_the_only_one_of_its_host)
 	cr_expect_float_eq(found->share, 0.19, 0.04, "%f", found->share);
 }
 
+/* All steps up to an evaluation repeat as well, together with it; a row is not made of so many. */
+Test(job_half, names_a_rank_that_becomes_slow_after_many_evaluations)
+{
+	struct many_hosts_result result;
+	struct many_hosts_job job = alone(MANY_SLOW_RANK);
+
+	job.train = 20;
+	job.evaluate = 2;
+	job.at_s = 100;
+	job.seconds = 115;
+	many_hosts_play(&job, &result);
+	expect_named(&result, RW_KIND_STRAGGLER, 3);
+	cr_expect_gt(result.summary.rows, 150);
+}
+
 Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
 {
 	for (int shape = MANY_FLAT; shape <= MANY_MESH; shape++) {

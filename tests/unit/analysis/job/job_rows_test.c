@@ -28,6 +28,9 @@ static struct job_rows rows;
 static struct letter letters[LETTERS];
 static uint32_t letter_count;
 static uint64_t now_ns, row, numbers[RANKS], start, state;
+static uint32_t calls; /* of a row */
+static uint16_t steps;
+static uint8_t function;
 static struct rw_message_row totals[RANKS];
 static double own_ms[RANKS];
 
@@ -93,6 +96,9 @@ static void begin_ranks(uint8_t sending)
 	state = 88172645463325252;
 	start = 7;
 	row = 20;
+	calls = CALLS;
+	steps = 1;
+	function = RW_FUNCTION_ALL_GATHER;
 	lost = 0;
 	late_ns = 0;
 	twice = false;
@@ -139,21 +145,21 @@ static void end(void)
 	world = (struct world){ 0 };
 }
 
-static void post(int32_t rank, uint64_t calls)
+static void post(int32_t rank)
 {
 	struct letter letter = { .at_ns = now_ns + (uint64_t)(drawn() * (double)late_ns),
 				 .host = host_of(rank),
 				 .number = numbers[rank / PER_HOST]++,
 				 .start = start,
 				 .message = { .type = RW_MESSAGE_ROW,
-					      .function = RW_FUNCTION_ALL_GATHER,
+					      .function = function,
 					      .rank = rank,
 					      .row = totals[rank] } };
 
 	letter.message.row.comm = pipelined() ? COMM + (uint64_t)rank % 4 : COMM;
 	letter.message.row.row = (uint32_t)row;
-	letter.message.row.calls = (uint32_t)calls;
-	letter.message.row.steps = 1;
+	letter.message.row.calls = calls;
+	letter.message.row.steps = steps;
 	if (lie)
 		lie(rank, &letter);
 	if (drawn() < lost || !letter.host)
@@ -182,20 +188,20 @@ static void deliver(void)
 /* All ranks end it together; whoever works less waits. */
 static void play_row(void)
 {
-	double end_ms = 0, owns_ms[RANKS];
+	double end_ms = 0, owns_ms[RANKS], times = (double)calls / CALLS;
 
 	for (int i = 0; i < RANKS; i++) {
-		owns_ms[i] = own_ms[i] + 3 * sin((double)row * (i + 1.3));
+		owns_ms[i] = (own_ms[i] + 3 * sin((double)row * (i + 1.3))) * times;
 		end_ms = fmax(end_ms, owns_ms[i]);
 	}
-	end_ms += 30;
+	end_ms += 30 * times;
 	row++;
 	now_ns += (uint64_t)(end_ms * 1e6);
 	for (int32_t i = 0; i < RANKS; i++) {
 		totals[i].own_us += (uint32_t)(owns_ms[i] * 1000);
 		totals[i].inside_us += (uint32_t)((end_ms - owns_ms[i]) * 1000);
 		totals[i].operations += 21;
-		post(i, CALLS);
+		post(i);
 	}
 	deliver();
 }
@@ -399,6 +405,54 @@ Test(job_rows, a_collector_that_begins_anew_counts_anew, .init = begin, .fini = 
 	own_ms[5] += 45;
 	cr_expect_leq(rows_until_found(20), 8);
 	cr_expect_eq(suspects(), 1u << 5);
+}
+
+/* Another number of micro-batches: a step calls more or less often and lasts longer or shorter. */
+static void change_calls(uint32_t now)
+{
+	row = row * calls / now;
+	calls = now;
+}
+
+/* By how many rows it was found, by turns of so many. */
+static int turns_until_found(int turns, int rows_each, uint32_t other_calls)
+{
+	for (int turn = 0; turn < turns; turn++) {
+		int found = rows_until_found(rows_each);
+		if (found)
+			return turn * rows_each + found;
+		change_calls(calls == CALLS ? other_calls : CALLS);
+	}
+	return 0;
+}
+
+Test(job_rows, what_is_known_of_ranks_lasts_where_steps_become_longer_and_shorter, .init = begin, .fini = end)
+{
+	own_ms[5] += 12;
+	int found = turns_until_found(12, 24, 2 * CALLS);
+	cr_expect(found && found <= 150, "%d: four parts of six seconds, and what they are scaled by", found);
+	cr_expect_eq(suspects(), 1u << 5);
+}
+
+Test(job_rows, rows_of_so_many_calls_are_judged_where_steps_are_known_no_longer, .init = begin, .fini = end)
+{
+	play(20);
+	steps = 0;
+	function = RW_FUNCTION_ALL_REDUCE;
+	calls = 16;
+	play(2 * JOB_ROWS_LOOK_NS / (150 * MS));
+	own_ms[5] += 45;
+	int found = rows_until_found(20);
+	cr_expect(found && found <= 8, "%d", found);
+	cr_expect_eq(suspects(), 1u << 5);
+}
+
+Test(job_rows, nobody_is_named_where_steps_become_longer_and_shorter, .init = begin, .fini = end)
+{
+	for (int i = 0; i < RANKS; i++)
+		own_ms[i] += i % 3;
+	cr_expect_eq(turns_until_found(40, 14, 2 * CALLS), 0, "%x", suspects());
+	cr_expect_eq(turns_until_found(40, 14, 20 * CALLS), 0, "%x", suspects());
 }
 
 Test(job_rows, a_job_that_lasts_takes_no_more_memory, .init = begin, .fini = end)

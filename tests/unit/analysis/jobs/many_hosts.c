@@ -52,6 +52,7 @@ struct many {
 	uint64_t random, network;
 	double ticked_ms;
 	bool struck, paused, restarted;
+	uint64_t steps;
 };
 
 void many_hosts_watch(void (*watch)(const void *bytes, size_t length))
@@ -818,12 +819,19 @@ static void broadcast_all(struct many *many)
 		broadcast(many, first, by, count);
 }
 
+static bool evaluates(const struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+
+	return job->evaluate && many->steps % (uint64_t)(job->train + job->evaluate) >= (uint64_t)job->train;
+}
+
 static void play_flat(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
 	int all = ranks_of(job);
 
-	for (int i = 0; i < job->operations; i++) {
+	for (int i = 0; i < job->operations && !(evaluates(many) && i * 2 >= job->operations); i++) {
 		bool back = i * 2 >= job->operations;
 		collective(many, (struct call){ DATA, back ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER, 1 << 20, -1 }, 0, 1,
 			   all, true);
@@ -1025,7 +1033,7 @@ void many_hosts_play(const struct many_hosts_job *job, struct many_hosts_result 
 	if (!many.half || !many.hosts || !many.ranks)
 		abort();
 	begin(&many);
-	while (anybody_runs(&many) && furthest_ms(&many) < end_ms)
+	for (; anybody_runs(&many) && furthest_ms(&many) < end_ms; many.steps++)
 		play_step(&many);
 	let_time_pass(&many, end_ms + 2000);
 	job_half_summarise(many.half, &result->summary);

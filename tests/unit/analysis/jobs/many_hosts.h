@@ -60,6 +60,7 @@ struct many_hosts_job {
 	enum many_hosts_shape shape;
 	int operations;              /* of a step; micro-batches of a pipeline */
 	double step_ms;              /* without its transfers */
+	int train, evaluate;         /* flat: after so many steps so many passes forward only; 0: never */
 	double jitter;               /* of each operation's work: uniform, this share of it */
 	double noise, lasts;         /* of a rank in a step: standard deviation, and what is left of it in the next */
 	double differences;          /* ranks differ for good by up to this, either way … */

@@ -22,6 +22,7 @@ struct course {
 	uint64_t every_ms;       /* the others */
 	uint64_t burst, pause_ms; /* the others come so many at a time, and so long after these; 0: evenly */
 	uint64_t reduces;        /* every so many is a ReduceScatter; 0: none */
+	uint64_t repeats;        /* so many at first are AllGathers, and of eight sizes by turns; the others ReduceScatters; 0: not so */
 	uint64_t late_host_ms;   /* when the collector of the last host comes; 0: at first */
 	uint64_t lasts_ms;
 };
@@ -125,10 +126,10 @@ static void play(const struct course *course, unsigned int seed)
 	}
 	for (uint64_t now_ms = 100; now_ms < course->lasts_ms; now_ms += 100) {
 		for (; at_ns + 5 * ms <= now_ms * ms; at_ns = next_ns(course, ++count, at_ns)) {
-			bool reduce = course->reduces && count % course->reduces == course->reduces - 1;
+			bool reduce = course->repeats ? count >= course->repeats : course->reduces && count % course->reduces == course->reduces - 1;
 			slot.function = reduce ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER;
 			slot.sequence = reduce ? reduces : count - reduces;
-			slot.count = 5 + count; /* no step repeats */
+			slot.count = 5 + (count < course->repeats ? count % 8 : count); /* no step repeats */
 			reduces += reduce;
 			for (uint32_t i = 0; i < HOSTS; i++)
 				if (i < HOSTS - 1 || now_ms > course->late_host_ms)
@@ -167,6 +168,15 @@ static uint32_t count_equal(void)
 	for (uint32_t i = 0; i < end_count; i++)
 		equal += ends[i].hosts == (1u << HOSTS) - 1;
 	return equal;
+}
+
+static uint32_t count_before(uint64_t until_ms)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < end_count; i++)
+		count += ends[i].at_ms < until_ms;
+	return count;
 }
 
 /* Operations that came quicker at first have not put the next end far away, and pauses do not make rows many. */
@@ -214,4 +224,15 @@ Test(row_reports, of_a_host_that_looks_later_are_those_of_the_others)
 			cr_expect_leq(apart_ms, 4500, "every %" PRIu64 " ms, from %" PRIu64 " ms on: %" PRIu64 " ms from an end on all hosts to the next",
 				      every_ms[i], from_ms, apart_ms);
 		}
+}
+
+/* What ended rows while steps were known may not be called any more once nothing repeats. */
+Test(row_reports, go_on_where_steps_are_known_no_longer)
+{
+	const struct course course = { .every_ms = 50, .repeats = 400, .lasts_ms = 90000 };
+
+	play(&course, 1);
+	uint64_t apart_ms = longest_apart_ms(&course, 400 * 50);
+	cr_expect_gt(count_before(20000), 40, "%u rows of steps", count_before(20000));
+	cr_expect_leq(apart_ms, 16000, "%" PRIu64 " ms from an end on all hosts to the next", apart_ms);
 }

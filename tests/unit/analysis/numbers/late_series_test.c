@@ -66,6 +66,16 @@ Test(late_series, a_rank_that_becomes_late_by_a_third_is_found_after_six_rows)
 	cr_expect_eq(rows_until_found(20, LATE_MS), 6);
 }
 
+Test(late_series, what_was_seen_holds_in_proportion_where_rows_become_longer)
+{
+	begin();
+	calm(40);
+	late_series_scale(&series, 4);
+	cr_expect_eq(rows_until_found(8, LATE_MS), 0, "others were late by nearly as much");
+	cr_expect_eq(rows_until_found(8, 0), 0);
+	cr_expect_eq(rows_until_found(8, 8 * LATE_MS), 6);
+}
+
 Test(late_series, what_costs_less_takes_more_rows)
 {
 	begin();

@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "analysis/known/trace.h"
 #include "analysis/measure/lateness.h"
 #include "analysis/numbers/sorting.h"
+
+enum { BESIDE = 64 /* operations called behind one that may have begun before its kernel */ };
 
 static int by_difference(const void *left, const void *right)
 {
@@ -134,14 +137,33 @@ static uint32_t durations(const struct instance *instance, uint64_t *values)
 	return count;
 }
 
+uint64_t kernel_start_beside_ns(const struct process *process, const struct operation *operation)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint64_t ticket = operation->ticket + 1; ticket <= operation->ticket + BESIDE; ticket++) {
+		const struct trace *trace = trace_find(process, ticket);
+		const struct instance *instance = trace ? trace_instance(trace) : NULL;
+		const struct operation *other = instance ? instance_joined(instance, trace->member) : NULL;
+		if (other && other->state & OPERATION_STARTED && kernel_start_ns(other) < first_ns)
+			first_ns = kernel_start_ns(other);
+	}
+	return first_ns;
+}
+
 /* Of what its own clock says that it waited for room, no more counts than the others' kernels waited for it, each by
- * its own clock. */
-static void move(struct operation *operation, uint64_t others_us)
+ * its own clock, and than until it waited in another operation. */
+static void move(const struct process *process, struct operation *operation, uint64_t others_us)
 {
 	uint64_t waited_us = others_us > operation->kernel_us ? others_us - operation->kernel_us : 0;
 
 	if (operation->begun_us < waited_us)
 		waited_us = operation->begun_us;
+	if (waited_us * 1000 < LATENESS_NOISE_NS)
+		return;
+	uint64_t beside_ns = kernel_start_beside_ns(process, operation);
+	if (beside_ns < operation->arrival_ns + waited_us * 1000)
+		waited_us = beside_ns > operation->arrival_ns ? (beside_ns - operation->arrival_ns) / 1000 : 0;
 	if (operation->arrival_ns + waited_us * 1000 > operation->done_ns)
 		waited_us = operation->done_ns > operation->arrival_ns
 				? (operation->done_ns - operation->arrival_ns) / 1000
@@ -177,7 +199,7 @@ void kernel_start_apply(struct instance *instance)
 		sort_u64(values, count);
 		for (uint32_t i = 0; i < instance->room && i < members; i++)
 			if (instance->operations[i].ticket)
-				move(&instance->operations[i], values[count / 2]);
+				move(instance->communicator->members[i].process, &instance->operations[i], values[count / 2]);
 	}
 	free(values);
 }

@@ -54,6 +54,14 @@ bool kernel_start_is_awaited(const struct instance *instance, uint64_t now_ns);
 /* Moves the arrivals of a complete instance to where the kernels began, and sets queued_us. Call it once for each
  * instance, before lateness_judge(). It changes nothing unless the times of all its kernels are known. */
 void kernel_start_apply(struct instance *instance);
+/* When its kernel had begun, as far as that is known, or else when its stream had come to it. */
+static inline uint64_t kernel_start_ns(const struct operation *operation)
+{
+	return operation->arrival_ns + (uint64_t)operation->begun_us * 1000;
+}
+/* When the process's GPU was in the first of those operations that were called behind this one: from then on it waited
+ * there, whatever the kernel of this one waited for. UINT64_MAX: in none that is known. */
+uint64_t kernel_start_beside_ns(const struct process *process, const struct operation *operation);
 /* Of an operation that NCCL reports kernels of on every rank, the ranks whose kernel has not begun, into `lacking`,
  * which has room for all members. How many; -1: NCCL does not report them of every rank. */
 int kernel_start_lacking(const struct instance *instance, uint32_t *lacking);

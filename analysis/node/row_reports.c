@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node/row_reports.h"
 
+#include "analysis/known/kernel_start.h"
 #include "analysis/measure/lateness.h"
 
-/* How long inside the operation the rank's kernel waited for room on its GPU. Where the host sees several members, that
- * has already moved the arrival of the one that the others waited for (analysis/known/kernel_start.h). Where it sees
- * one, only the judge of the job can compare how long the members were inside. */
+/* How long inside the operation the rank's kernel waited for room on its GPU, and in no other operation. Where the host
+ * sees several members, that has already moved the arrival of the one that the others waited for
+ * (analysis/known/kernel_start.h). Where it sees one, only the judge of the job can compare how long the members were
+ * inside. */
 static uint64_t room_ns(const struct account_passage *passage, const struct operation *operation)
 {
-	uint64_t waited_ns = (uint64_t)operation->begun_us * 1000;
+	const struct instance *instance = passage->instance;
+	uint64_t from_ns = operation->done_ns - passage->inside_ns, until_ns = kernel_start_ns(operation);
 
-	if (passage->instance->joined != 1 || !instance_keeps_all(passage->instance) || waited_ns < LATENESS_NOISE_NS)
+	if (instance->joined != 1 || !instance_keeps_all(instance) || until_ns < from_ns + LATENESS_NOISE_NS)
 		return 0;
-	return waited_ns < passage->inside_ns ? waited_ns : passage->inside_ns;
+	uint64_t beside_ns = kernel_start_beside_ns(instance->communicator->members[passage->member].process, operation);
+	until_ns = until_ns < operation->done_ns ? until_ns : operation->done_ns;
+	until_ns = until_ns < beside_ns ? until_ns : beside_ns;
+	return until_ns > from_ns ? until_ns - from_ns : 0;
 }
 
 static void add_up(struct roster_rank *rank, const struct account_passage *passage, const struct operation *operation)

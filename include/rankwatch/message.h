@@ -313,7 +313,7 @@ struct rw_message_reason {
 
 struct rw_message {
 	uint8_t type;        /* enum rw_message_type; readers skip unknown types */
-	uint8_t function;    /* CUT, ROW, FLIGHT, CALLS, RESULTS, CALLED: enum rw_function, with RW_MESSAGE_APART; else 0 */
+	uint8_t function;    /* ROW, FLIGHT, CALLS, RESULTS, CALLED: enum rw_function, with RW_MESSAGE_APART; else 0 */
 	uint16_t generation; /* of the job, as its launcher counts restarts: the low 16 bits */
 	int32_t rank;        /* world rank */
 	union {

@@ -135,6 +135,27 @@ Test(job_half, names_a_rank_that_becomes_slow_after_many_evaluations)
 	cr_expect_gt(result.summary.rows, 150);
 }
 
+/* Kernels of its group fill the GPU of each rank while they wait for the slow one: what waits for room meanwhile is no
+ * work of theirs, whether its host sees one rank of the communicator or several. */
+Test(job_half, names_nobody_whose_kernel_has_no_room_while_it_waits_for_another_rank)
+{
+	for (int hosts = 1; hosts <= 8; hosts *= 2) {
+		struct many_hosts_result result;
+		struct many_hosts_job job = usual(MANY_MESH, MANY_SLOW_RANK);
+		job.hosts = hosts;
+		job.per_host = 16 / hosts;
+		job.width = hosts == 8 ? 4 : 2;
+		job.place = MANY_BEFORE_DATA;
+		job.kernel_times = job.beside = true;
+		many_hosts_play(&job, &result);
+		cr_expect_gt(result.count + result.node_count, 0, "%d hosts", hosts);
+		for (size_t i = 0; i < result.count; i++)
+			cr_expect(result.findings[i].rank_count == 1 && result.findings[i].ranks[0] == 3, "%s", result.findings[i].text);
+		for (size_t i = 0; i < result.node_count; i++)
+			cr_expect(result.of_nodes[i].rank_count == 1 && result.of_nodes[i].ranks[0] == 3, "%s", result.of_nodes[i].text);
+	}
+}
+
 Test(job_half, names_a_host_all_of_whose_ranks_are_slow)
 {
 	for (int shape = MANY_FLAT; shape <= MANY_MESH; shape++) {

@@ -350,6 +350,7 @@ struct call {
 	uint64_t count;
 	int32_t peer;
 	bool unannounced;
+	uint64_t ticket; /* 0: the next one */
 };
 
 /* Of one call. */
@@ -445,7 +446,7 @@ static void tell(struct many *many, int number, struct call call, struct times t
 	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? times.arrived_ms - 0.5 : times.begun_ms - ahead_ms;
 	bool by_second = many->job->second_thread && rank->tickets > 8;
 	struct rw_operation slot = {
-		.ticket = ++rank->tickets,
+		.ticket = call.ticket ? call.ticket : ++rank->tickets,
 		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK,
 		.comm = (uint16_t)call.communicator,
 		.function = call.function,
@@ -858,13 +859,57 @@ static void reduce(struct many *many, uint64_t count)
 		collective(many, (struct call){ DATA, RW_FUNCTION_ALL_REDUCE, count, -1 }, i, by, replicas, false);
 }
 
+/* When the last of the group has come, and its operation is over. */
+static double group_done_ms(const struct many *many, int group)
+{
+	int width = width_of(many->job);
+	double last_ms = 0;
+
+	for (int i = 0; i < width; i++)
+		last_ms = fmax(last_ms, many->ranks[group * width + i].gpu_ms);
+	return last_ms + transfer_ms;
+}
+
+/* What replicas share is called first, and ends last: its kernel waits for room until the rank has waited for its group. */
+static void reduce_beside(struct many *many)
+{
+	const struct many_hosts_job *job = many->job;
+	int width = width_of(job), all = ranks_of(job);
+	struct call data = { DATA, RW_FUNCTION_ALL_REDUCE, 1 << 20, -1, false, 0 };
+	const struct call own = { GROUP, RW_FUNCTION_ALL_REDUCE, 1 << 16, -1, false, 0 };
+	double groups_ms[MANY_RANKS];
+
+	for (int i = 0; i < all; i++)
+		many->ranks[i].gpu_ms += longer_ms(many, i, MANY_BEFORE_DATA, 1);
+	for (int group = 0; group < groups_of(job); group++)
+		groups_ms[group] = group_done_ms(many, group);
+	for (int local = 0; local < width; local++) {
+		double last_ms = 0;
+		for (int group = 0; group < groups_of(job); group++)
+			last_ms = fmax(last_ms, groups_ms[group] + transfer_ms);
+		for (int group = 0; group < groups_of(job); group++) {
+			struct rank *rank = &many->ranks[group * width + local];
+			double came_ms = rank->gpu_ms, polled_ms = rank->poll_ms;
+			uint64_t first = ++rank->tickets;
+			tell(many, group * width + local, own, (struct times){ came_ms, came_ms, came_ms, groups_ms[group] });
+			rank->poll_ms = polled_ms; /* the other one has come at the same time */
+			data.ticket = first;
+			tell(many, group * width + local, data, (struct times){ came_ms, came_ms, groups_ms[group], last_ms });
+			rank->gpu_ms = last_ms;
+		}
+	}
+}
+
 static void play_mesh(struct many *many)
 {
 	for (int i = 0; i < many->job->operations; i++) {
 		in_groups(many, RW_FUNCTION_ALL_REDUCE, 1 << 16);
 		let_time_pass(many, furthest_ms(many) - tick_ms);
 	}
-	reduce(many, 1 << 20);
+	if (many->job->beside)
+		reduce_beside(many);
+	else
+		reduce(many, 1 << 20);
 }
 
 static void play_hybrid(struct many *many)

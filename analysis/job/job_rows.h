@@ -23,7 +23,7 @@
 #define JOB_ROWS_OFTEN_MS  8000 /* while steps are not known, communicators whose rows last longer are not judged */
 #define JOB_ROWS_UNEVEN    0.02   /* of the row: members that differ by so much in its length did not end it equally … */
 #define JOB_ROWS_UNEVEN_US 30000u /* … unless by less than this */
-#define JOB_ROWS_LIKE      3.0 /* where rows come to last so many times as long, or as short, nothing seen before holds */
+#define JOB_ROWS_LIKE      3.0 /* where rows last so many times as long, or as short, as before, nothing seen holds */
 #define JOB_ROWS_RAGGED    1.5 /* a rank that sees rows end so many times as irregularly as most do may only seem late … */
 #define JOB_ROWS_RAGGED_US 200 /* … unless by less than this */
 enum {
@@ -75,7 +75,7 @@ struct job_rows {
 	uint32_t steps;              /* of a row; 0: not known */
 	bool in_steps;               /* rows are of steps; else of so many calls */
 	double lengths_ms[JOB_ROWS_LENGTHS], row_ms; /* of the newest rows, 0: not known; and their median */
-	double before_ms; /* how long rows lasted before they were cut anew; 0: what is known of ranks is of such as now */
+	double before_ms; /* how long rows lasted before they were cut anew; 0: what is known is of rows as now */
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
 

@@ -199,7 +199,8 @@ void kernel_start_apply(struct instance *instance)
 		sort_u64(values, count);
 		for (uint32_t i = 0; i < instance->room && i < members; i++)
 			if (instance->operations[i].ticket)
-				move(instance->communicator->members[i].process, &instance->operations[i], values[count / 2]);
+				move(instance->communicator->members[i].process, &instance->operations[i],
+				     values[count / 2]);
 	}
 	free(values);
 }

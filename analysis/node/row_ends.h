@@ -2,17 +2,18 @@
 /*
  * After which operations of a communicator one member's row ends: after the same operations on all hosts.
  *
- * Where steps are known a row is whole steps. The function is the one that a step calls most (of several the first in NCCL's order of names), and
- * a row ends where the number of calls is a multiple of what so many steps make of them. So hosts need not agree in
- * which step they are, nor where one begins.
+ * Where steps are known a row is whole steps. The function is the one that a step calls most (of several the first in
+ * NCCL's order of names), and a row ends where the number of calls is a multiple of what so many steps make of them. So
+ * hosts need not agree in which step they are, nor where one begins.
  *
  * A row holds one step, or 2, 4, 8 … where steps are shorter than ROW_ENDS_LEAST_NS. Steps are those of
  * analysis/steps/steps.h, or what repeats within ROW_ENDS_LONG_NS.
  *
- * Where no step is known, or none any more and that function is no longer called, a row ends after each operation of the most frequent function whose number, counted from 1, is
- * a multiple of 2^shift, so that it lasts from ROW_ENDS_SHORT_NS to ROW_ENDS_LONG_NS. All hosts see the same operations
- * with the same numbers in the same time, so they choose the same; where one of them chooses another shift, the coarser
- * ends are a subset of the finer ones. docs/messages.md, "Rows of time".
+ * Where no step is known, or none any more and that function is no longer called, a row ends after each operation of
+ * the most frequent function whose number, counted from 1, is a multiple of 2^shift, so that it lasts from
+ * ROW_ENDS_SHORT_NS to ROW_ENDS_LONG_NS. All hosts see the same operations with the same numbers in the same time, so
+ * they choose the same; where one of them chooses another shift, the coarser ends are a subset of the finer ones.
+ * docs/messages.md, "Rows of time".
  */
 #ifndef ANALYSIS_NODE_ROW_ENDS_H
 #define ANALYSIS_NODE_ROW_ENDS_H

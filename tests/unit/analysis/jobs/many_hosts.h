@@ -80,7 +80,7 @@ struct many_hosts_job {
 	int other_rank;              /* of two */
 	bool broadcasts;             /* in each step the first of the ranks that hold the same parameters broadcasts and goes on: what it sends is buffered */
 	bool kernel_times;           /* NCCL reports when its kernels began and ended */
-	bool beside;                 /* mesh: what replicas share is on a stream of its own, and its kernel has no room until one of the group's has ended */
+	bool beside;                 /* mesh: what replicas share is on a stream of its own; its kernel has no room while one of the group's waits */
 	double slow;                 /* by this share of its work; a slow link and a full GPU by this share of the step */
 	enum many_hosts_place place;
 	double at_s, pause_s, seconds;

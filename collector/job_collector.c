@@ -23,6 +23,7 @@
 #include "collector/sinks/outlet.h"
 #include "collector/sinks/socket.h"
 #include "finding/finding_json.h"
+#include "finding/value.h"
 #include "identity/identity.h"
 #include "protocol/address.h"
 #include "protocol/message.h"
@@ -144,11 +145,38 @@ static void on_change(void *argument, const json_t *finding)
 	held_put(&collector->held, finding);
 }
 
+/* For those who come after us. */
+static void publish_told(struct job_collector *collector, const json_t *finding)
+{
+	char subject[SUBJECT_SIZE];
+	struct link_state state;
+
+	link_see(collector->link, &state);
+	if (!state.keeps)
+		return;
+	char *line = json_dumps(finding, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	subject_write(subject, SUBJECT_TOLD, collector->identity.job, collector->judges.name);
+	if (line)
+		link_send(collector->link, subject, line, strlen(line));
+	free(line);
+}
+
+/* A mail_told. */
+static void on_told_elsewhere(void *argument, const char *name, const json_t *finding)
+{
+	struct job_collector *collector = argument;
+
+	if (strcmp(name, collector->judges.name) != 0 && collector->held.holds)
+		held_note(&collector->held, finding);
+}
+
 /* A held_emit. */
 static void on_told(void *argument, const json_t *finding, bool known)
 {
 	struct job_collector *collector = argument;
 
+	if (!known)
+		publish_told(collector, finding);
 	if (known)
 		outlet_put_known(&collector->outlet, finding);
 	else
@@ -316,12 +344,13 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static int open_link(struct job_collector *collector)
 {
-	char subject[SUBJECT_SIZE], name[160];
+	char subject[SUBJECT_SIZE], kept[SUBJECT_SIZE], name[160];
 
 	subject_write_all(subject, collector->identity.job);
+	subject_write(kept, SUBJECT_TOLD, collector->identity.job, NULL);
 	snprintf(name, sizeof(name), "rankwatch of job %s, on %s", collector->identity.job, collector->identity.host);
-	collector->link =
-	    link_open(&(struct link_request){ .url = collector->options->nats, .name = name, .subscribe = subject });
+	collector->link = link_open(&(struct link_request){
+	    .url = collector->options->nats, .name = name, .subscribe = subject, .kept = kept });
 	return collector->link ? 0 : -ENOMEM;
 }
 
@@ -342,6 +371,7 @@ static int open_all(struct job_collector *collector)
 		.reports = options->quiet ? NULL : stderr,
 		.batch = on_batch,
 		.judge = on_judge,
+		.told = on_told_elsewhere,
 		.argument = collector,
 		.merged = { .emit = on_change, .argument = collector },
 		.echoes = { .is_member = is_member, .argument = collector },

@@ -12,6 +12,7 @@
 #include <nats/nats.h>
 
 #include "base/clock.h"
+#include "collector/nats/kept.h"
 #include "protocol/server_url.h"
 
 enum {
@@ -36,6 +37,7 @@ struct news {
 struct link {
 	pthread_t thread;
 	char *url, *name, *subscribe;
+	char *kept; /* NULL: none */
 	char shown[SERVER_URL_SHOWN];
 	/* Of the thread. */
 	natsConnection *connection;
@@ -257,6 +259,30 @@ static void disconnect(struct link *link)
 	link->lost_connection_ms = clock_monotonic_ms();
 }
 
+static void put_received(struct link *link, natsMsg *message)
+{
+	size_t length = (size_t)natsMsg_GetDataLength(message);
+
+	pthread_mutex_lock(&link->mutex);
+	letters_put(&link->inbox, natsMsg_GetSubject(message), natsMsg_GetData(message), length);
+	link->state.received++;
+	link->state.received_bytes += length;
+	pthread_mutex_unlock(&link->mutex);
+	natsMsg_Destroy(message);
+}
+
+/* A kept_take. */
+static void take_kept(void *argument, natsMsg *message)
+{
+	put_received(argument, message);
+}
+
+/* Before what comes from now on, which waits meanwhile. */
+static bool read_kept(struct link *link)
+{
+	return link->kept && kept_read(link->connection, link->kept, link->state.connections ? NULL : take_kept, link);
+}
+
 static bool connect_once(struct link *link)
 {
 	natsOptions *options;
@@ -276,9 +302,11 @@ static bool connect_once(struct link *link)
 		link->lost_connection_ms = lost_ms ? lost_ms : link->lost_connection_ms;
 		return false;
 	}
+	bool keeps = read_kept(link);
 	tell_connected(link);
 	pthread_mutex_lock(&link->mutex);
 	link->state.connected = true;
+	link->state.keeps = keeps;
 	link->state.connections++;
 	pthread_mutex_unlock(&link->mutex);
 	return true;
@@ -291,7 +319,8 @@ static void look_for_refusal(struct link *link)
 	char what[LINK_LINE];
 	natsStatus status = natsConnection_GetLastError(link->connection, &text);
 
-	if (status != NATS_NOT_PERMITTED || !text)
+	/* Without JetStream nothing is kept, and no more. */
+	if (status != NATS_NOT_PERMITTED || !text || strstr(text, "$JS.") || strstr(text, "_INBOX."))
 		return;
 	if (link->refused_ms && clock_monotonic_ms() - link->refused_ms < REPEAT_MS)
 		return; /* each subject has a sentence of its own */
@@ -347,18 +376,6 @@ static void answer(struct link *link)
 	link->answered = asked;
 	pthread_cond_broadcast(&link->changed);
 	pthread_mutex_unlock(&link->mutex);
-}
-
-static void put_received(struct link *link, natsMsg *message)
-{
-	size_t length = (size_t)natsMsg_GetDataLength(message);
-
-	pthread_mutex_lock(&link->mutex);
-	letters_put(&link->inbox, natsMsg_GetSubject(message), natsMsg_GetData(message), length);
-	link->state.received++;
-	link->state.received_bytes += length;
-	pthread_mutex_unlock(&link->mutex);
-	natsMsg_Destroy(message);
 }
 
 /* Until something has come, or is to be sent, or a moment has passed. */
@@ -450,6 +467,7 @@ static void free_link(struct link *link)
 	free(link->url);
 	free(link->name);
 	free(link->subscribe);
+	free(link->kept);
 	free(link);
 }
 
@@ -476,6 +494,7 @@ struct link *link_open(const struct link_request *request)
 	link->url = strdup(request->url);
 	link->name = strdup(request->name);
 	link->subscribe = request->subscribe ? strdup(request->subscribe) : NULL;
+	link->kept = request->kept ? strdup(request->kept) : NULL;
 	link->outbox.limit = LINK_OUTBOX;
 	link->inbox.limit = request->inbox ? request->inbox : LINK_INBOX;
 	link->seed = (unsigned)clock_monotonic_ns();

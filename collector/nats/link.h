@@ -25,11 +25,13 @@ struct link_request {
 	const char *url;       /* checked by server_url_check() */
 	const char *name;      /* by which the server's operator knows us */
 	const char *subscribe; /* subject, with wildcards; NULL: we only send */
+	const char *kept;      /* of which a server with JetStream keeps the newest: they come first, once; NULL: none */
 	size_t inbox;          /* bytes that may wait to be taken; 0: LINK_INBOX */
 };
 
 struct link_state {
 	bool connected;
+	bool keeps; /* the server keeps what link_request.kept says, for those who come late */
 	uint64_t connections; /* so far */
 	uint64_t sent, sent_bytes, received, received_bytes;
 	uint64_t lost_sending; /* did not fit, or the server would not take them */

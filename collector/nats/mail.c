@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/foreign_text.h"
+#include "collector/nats/judges.h"
 #include "collector/nats/subject.h"
 
 static const uint64_t say_every_ns = 1000000000;
@@ -95,6 +96,19 @@ static void take_judge(struct mail *mail, const char *name, const struct letter 
 	json_decref(life);
 }
 
+static void take_told(struct mail *mail, const char *name, const struct letter *letter)
+{
+	char why[FINDING_HEAD_WHY] = "comes from a host";
+	struct rw_finding head;
+	json_t *finding = parse(letter, MAIL_FINDING_MOST);
+
+	if (!strstr(name, JUDGES_MARK) || finding_head_read(finding, &head, why))
+		complain(mail, "what a \"collect --all-nodes\" has told", name, why);
+	else if (mail->told)
+		mail->told(mail->argument, name, finding);
+	json_decref(finding);
+}
+
 void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns)
 {
 	enum subject_topic topic;
@@ -116,6 +130,9 @@ void mail_take(struct mail *mail, const struct letter *letter, uint64_t now_ns)
 		return;
 	case SUBJECT_JUDGES:
 		take_judge(mail, host, letter, now_ns);
+		return;
+	case SUBJECT_TOLD:
+		take_told(mail, host, letter);
 		return;
 	case SUBJECT_ASKS: /* ours, or another reader's */
 	case SUBJECT_DOCTOR:

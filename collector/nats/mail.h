@@ -28,12 +28,16 @@ typedef int mail_batch(void *argument, const char *host, const void *bytes, size
 /* A sign of life of a judge. 0, or -errno with what is wrong in *why. */
 typedef int mail_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why);
 
+/* What a judge has told, of late or before we came. */
+typedef void mail_told(void *argument, const char *name, const json_t *finding);
+
 struct mail {
 	/* Set by the owner: */
 	const char *who;         /* begins each sentence */
 	FILE *trouble, *reports; /* what nobody should miss, and hosts that come and go; reports NULL: not said */
 	mail_batch *batch;
 	mail_judge *judge; /* NULL: they do not matter */
+	mail_told *told;   /* likewise */
 	void *argument;
 	/* */
 	struct merged merged; /* its emit is the owner's, too */

@@ -18,6 +18,7 @@ enum subject_topic {
 	SUBJECT_ASKS,     /* to the host: a batch of messages that ask why a rank of it is late */
 	SUBJECT_DOCTOR,   /* `rankwatch doctor` tries whether it may; nobody else reads it */
 	SUBJECT_JUDGES,   /* that a judge of the job lives; the host is its name */
+	SUBJECT_TOLD,     /* what a judge tells: a finding as one JSON object; the host is the judge's name */
 	SUBJECT_TOPICS,
 };
 

@@ -360,6 +360,42 @@ def judges_take_turns(failures):
         server.kill()
 
 
+def told_before(failures):
+    """A judge comes when another one has ended: from a server with JetStream it knows what that one told and is over, and what was open then is not news."""
+    def say(number, state):
+        finding = {"schema": 1, "id": f"beef-{number}", "state": state, "severity": "critical", "kind": "hang", "ranks": [number], "text": "has not joined"}
+        publish(server, f"rankwatch.v1.{job_name}.findings.host-{number}", json.dumps(finding).encode())
+
+    def states(judge, number):
+        return [value["state"] for value in findings(judge, id=f"beef-{number}")]
+
+    for jetstream in (True, False):
+        what = "with JetStream" if jetstream else "without"
+        with stage.Stage() as play:
+            server = Server(play.dir, *(("-js", "-sd", str(play.dir)) if jetstream else ()))
+            job = Job(play, server.url(), 0)
+            job_name = play.dir.name.replace(".", "%2E")
+            log = play.dir / "commands"
+            command = ("--on-finding", f"cat >> {log}")
+            first = job.start_half(*command)
+            await_said(failures, first, "listens for the hosts", what)
+            # What is published before it hears is lost.
+            failures.check(stage.wait_until(lambda: say(1, "open") or states(first, 1), 60), f"{what}: the first one tells what is open")
+            say(2, "open")
+            say(1, "closed")
+            failures.check(stage.wait_until(lambda: states(first, 1)[-1:] == ["closed"] and states(first, 2), 60), f"{what}: and what is over")
+            end(first, failures, "the first one")
+            second = job.start_half(*command)
+            failures.check(stage.wait_until(lambda: say(2, "open") or states(second, 2), 60), f"{what}: the second one tells what is open")
+            failures.check(states(second, 1) == (["open", "closed"] if jetstream else []), f"{what}: and of what is over: {states(second, 1)}")
+            end(second, failures, "the second one")
+            ran = [value["id"] for value in map(json.loads, log.read_text().splitlines()) if value["state"] == "open"]
+            failures.check(sorted(ran) == ["beef-1", "beef-2"] + ([] if jetstream else ["beef-2"]), f"{what}: commands for {ran}")
+            if failures.count:
+                print(*(process.err.text() for process in (first, second)), sep="\n---\n")
+            server.kill()
+
+
 def server_restarted(failures):
     with stage.Stage() as play:
         server = Server(play.dir)
@@ -692,7 +728,7 @@ def run_publishes(failures):
 # Each a test of its own: they wait, most of the time.
 PARTS = {
     "findings": (findings_of_nodes, wait_in_circles, refused, permitted, run_publishes),
-    "outages": (judges_take_turns, server_restarted, cut_off),
+    "outages": (told_before, judges_take_turns, server_restarted, cut_off),
     "ranks": (alone_of_its_host, other_call, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh),
 }
 

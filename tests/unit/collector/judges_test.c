@@ -217,3 +217,52 @@ Test(held, what_waits_is_told_once_in_its_latest_state)
 	cr_expect_str_eq(told, "a closed; d update; ");
 	held_free(&held);
 }
+
+static void note_past(struct held *held, const char *id, const char *state)
+{
+	json_t *finding = json_pack("{s:s, s:s}", "id", id, "state", state);
+
+	held_note(held, finding);
+	json_decref(finding);
+}
+
+Test(held, what_others_have_told_and_is_over_is_told_once_and_what_is_open_is_no_news)
+{
+	struct held held = { .emit = note, .is_told = is_told, .holds = true };
+
+	told[0] = '\0';
+	elsewhere = NULL;
+	note_past(&held, "a", "open");
+	note_past(&held, "b", "open");
+	note_past(&held, "a", "closed");
+	note_past(&held, "c", "closed");
+	note_past(&held, "d", "open");
+	put(&held, "c", "open");
+	held_set(&held, false);
+	cr_expect_str_eq(told, "a update*; a closed*; c open; ");
+	told[0] = '\0';
+	put(&held, "b", "open");
+	put(&held, "b", "closed");
+	put(&held, "b", "open");
+	held_set(&held, true);
+	held_set(&held, false);
+	cr_expect_str_eq(told, "b update*; b closed; b open; ");
+	held_free(&held);
+}
+
+Test(held, of_what_others_have_told_the_newest_is_kept)
+{
+	struct held held = { .emit = note, .is_told = is_told, .holds = true };
+	char id[16];
+
+	for (int i = 0; i < HELD_PAST + 3; i++) {
+		snprintf(id, sizeof(id), "%d", i);
+		note_past(&held, id, "open");
+		note_past(&held, "first", "open");
+	}
+	cr_expect_eq(json_object_size(held.past), HELD_PAST);
+	cr_expect_null(json_object_get(held.past, "3"));
+	cr_expect_not_null(json_object_get(held.past, "4"));
+	cr_expect_not_null(json_object_get(held.past, "first"));
+	held_free(&held);
+}

@@ -1183,3 +1183,30 @@ Test(mail, slow_transfers_of_several_hosts_stay_open)
 	cr_expect_eq(story.closed, 1);
 	end_story(&story);
 }
+
+static void count_told(void *argument, const char *name, const json_t *finding)
+{
+	unsigned *count = argument;
+
+	(void)name;
+	*count += json_is_string(json_object_get(finding, "id"));
+}
+
+Test(mail, only_a_judge_tells_what_judges_have_told)
+{
+	struct story story;
+	unsigned count = 0;
+
+	begin_story(&story);
+	story.mail.told = count_told;
+	story.mail.argument = &count;
+	send_letter(&story, SUBJECT_TOLD, "h0/7", bad_value("0a-3", "closed", "input", "certain", 1, false), S);
+	cr_expect_eq(count, 1);
+	send_letter(&story, SUBJECT_TOLD, "h0", bad_value("0a-3", "closed", "input", "certain", 1, false), S);
+	send_letter(&story, SUBJECT_TOLD, "h0/7", json_pack("{s:s}", "id", "0a-3"), S);
+	send_letter(&story, SUBJECT_TOLD, "h0/7", json_array(), S);
+	cr_expect_eq(count, 1, "a host, and what is no finding");
+	cr_expect_eq(story.mail.complaints.count, 3);
+	cr_expect_eq(story.count, 0);
+	end_story(&story);
+}

@@ -191,10 +191,12 @@ static void visit_result(struct walk *walk, const struct trace *trace)
 		return;
 	if (!replays_tell_all(&instance->communicator->members[trace->member]))
 		walk->found->blind = true;
-	if (!is_witnessed(walk, instance))
+	bool witnessed = is_witnessed(walk, instance);
+	uint64_t clean = walk->clean[trace->rank]; /* a step ago */
+	if (!witnessed && trace->ticket >= clean)
 		suspect_inputs(walk, instance);
-	else if (trace->ticket > walk->clean[trace->rank])
-		walk->found->discounted = true; /* else its values were clean for a whole step since then, too */
+	else if (!witnessed || trace->ticket > clean)
+		walk->found->discounted = true;
 }
 
 static void search_rank(struct walk *walk, uint32_t rank)

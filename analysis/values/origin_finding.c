@@ -168,8 +168,7 @@ static void add_missing(struct record *record, const struct origin_story *story)
 	if (story->upstream.discounted && record->finding.confidence == RW_LIKELY)
 		record_add_missing(
 		    record,
-		    "whether an earlier operation brought it to all ranks: its result was not scanned, but other ranks "
-		    "brought clean values after it");
+		    "whether an earlier operation brought it: its result was not scanned, but clean values came after it");
 	if (story->upstream.blind)
 		record_add_missing(
 		    record,

@@ -109,14 +109,15 @@ static void gather_bytes(struct mesh *mesh)
 								     .count = 170, .sampled_out = true });
 }
 
-static void play_with_bytes(struct mesh *mesh, int steps_before, bool again)
+/* Of the eight ranks so many have a box, the last of which brings a NaN. */
+static void play_with_bytes(struct mesh *mesh, int seen, int steps_before, bool again)
 {
-	start(mesh, 8, 8);
+	start(mesh, 8, seen);
 	gather_bytes(mesh);
 	run(mesh, steps_before);
 	if (again)
 		gather_bytes(mesh);
-	mesh->bad_rank = 5;
+	mesh->bad_rank = seen - 1;
 	mesh->bad_layer = 2;
 	run(mesh, 6);
 	finish(mesh);
@@ -126,8 +127,8 @@ Test(origin, bytes_that_all_gathered_whole_clean_steps_ago_leave_no_doubt)
 {
 	struct mesh mesh;
 
-	play_with_bytes(&mesh, 6, false);
-	expect_one(&mesh.job, RW_KIND_NAN, 5, RW_CERTAIN);
+	play_with_bytes(&mesh, 8, 6, false);
+	expect_one(&mesh.job, RW_KIND_NAN, 7, RW_CERTAIN);
 	cr_expect_eq(scanned_loud(&mesh.job)->missing_count, 0);
 	scanned_free(&mesh.job);
 }
@@ -141,12 +142,28 @@ Test(origin, bytes_that_all_gathered_since_the_last_clean_values_make_it_likely_
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct mesh mesh;
-		play_with_bytes(&mesh, cases[i].steps_before, cases[i].again);
-		expect_one(&mesh.job, RW_KIND_NAN, 5, RW_LIKELY);
-		cr_expect(strstr(scanned_loud(&mesh.job)->missing, "whether an earlier operation brought it to all ranks"),
+		play_with_bytes(&mesh, 8, cases[i].steps_before, cases[i].again);
+		expect_one(&mesh.job, RW_KIND_NAN, 7, RW_LIKELY);
+		cr_expect(strstr(scanned_loud(&mesh.job)->missing, "whether an earlier operation brought it: its result was not scanned"),
 			  "%s", scanned_loud(&mesh.job)->missing);
 		scanned_free(&mesh.job);
 	}
+}
+
+/* No other rank shows that they were clean; but since then a whole step of its own was. */
+Test(origin, bytes_that_a_rank_alone_on_its_host_received_steps_ago_make_it_likely)
+{
+	struct mesh mesh;
+
+	play_with_bytes(&mesh, 1, 6, false);
+	expect_one(&mesh.job, RW_KIND_NAN, 0, RW_LIKELY);
+	cr_expect(strstr(scanned_loud(&mesh.job)->missing, "whether an earlier operation brought it"), "%s",
+		  scanned_loud(&mesh.job)->missing);
+	cr_expect_eq(scanned_loud(&mesh.job)->finding.values.seen, RW_VALUES_SEEN_MAKER);
+	scanned_free(&mesh.job);
+	play_with_bytes(&mesh, 1, 6, true);
+	expect_one(&mesh.job, RW_KIND_NAN, 0, RW_INCONCLUSIVE);
+	scanned_free(&mesh.job);
 }
 
 static void report_xid(struct mesh *mesh, int rank, uint32_t xid)

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their black boxes as those
+of one machine, and as those of four machines with clocks of their own. All three name the rank at fault and nobody else. Without a name:
+all."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import nodes
+import stage
+
+HOSTS, FAULTY, STEP = 4, 2, 30
+ANOTHER = os.environ.get("TEST_ANOTHER_BOOT")
+# What is found, and whether the job goes on to its end.
+JOBS = {
+    "never": ({"hang"}, False),
+    "kill": ({"gone"}, False),
+    "stop": ({"gone"}, False),
+    "lock": ({"straggler"}, True),
+    "loader": ({"straggler"}, True),
+    "gpu-even": ({"straggler"}, True),
+    "nan": ({"nan"}, True),
+    "count": ({"desync"}, False),
+}
+
+
+def named(found):
+    """Who is named from a warning on, by kind."""
+    return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and one["confidence"] != "inconclusive"}
+
+
+def judge(failures, what, kinds, found):
+    right = {name for name in found if name[0] in kinds and name[1] == (FAULTY,)}
+    failures.check(right, f"{what}: rank {FAULTY} is named: {sorted(found)}")
+    wrong = {name for name in found if set(name[1]) - {FAULTY}}
+    failures.check(not wrong, f"{what}: and nobody else: {sorted(wrong)}", always=True)
+
+
+def report(boxes):
+    done = subprocess.run([stage.RANKWATCH, "report", "--json", boxes], capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def all_boxes(play):
+    """Of all hosts in one directory, as a shared file system has them."""
+    together = play.dir / "together"
+    together.mkdir()
+    for host in range(HOSTS):
+        for path in sorted((play.boxes / f"host-{host}").rglob("*.rwbox")):
+            shutil.copyfile(path, together / path.name)
+    return together
+
+
+def spread(together):
+    for host, path in enumerate(sorted(together.glob("*.rwbox"))):
+        subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}", f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
+
+
+def play_job(failures, name):
+    kinds, goes_on = JOBS[name]
+    with stage.Stage() as play:
+        server = nodes.Server(play.dir)
+        job = nodes.Job(play, server.url(), HOSTS)
+        half = job.start_half("--until-idle")
+        nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{name}: all hosts are heard")
+        log = play.dir / "log"
+        log.mkdir()
+        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}", "--elements=1024", "--grace=60", "--step-ms=250",
+                                               f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}", f"--fault-rank={FAULTY}",
+                                               f"--fault-step={STEP}", f"--log-dir={log}"), **play.plugin(), RANKWATCH_GPU_TIME="watermark",
+                               RANKWATCH_SCAN="all", RANKWATCH_BUDGET="100")
+        stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1] for one in named(nodes.findings(half))), 80)
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            nodes.end(node, failures, f"{name}: a node's collector")
+        half.wait(90)
+        judge(failures, f"{name}, live", kinds, named(nodes.findings(half)))
+        together = all_boxes(play)
+        judge(failures, f"{name}, its boxes as one machine's", kinds, named(report(together)))
+        spread(together)
+        judge(failures, f"{name}, as those of {HOSTS}", kinds, named(report(together)))
+        if failures.count:
+            print(half.err.text()[-2000:])
+        server.kill()
+
+
+def main():
+    failures = stage.Failures(on_time=True)
+    for name in sys.argv[1:] or JOBS:
+        play_job(failures, name)
+    failures.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -257,6 +257,15 @@ static int64_t shift_of(uint64_t done_ns, uint64_t mean_ns)
 	return done_ns > mean_ns ? shift_ns : -shift_ns;
 }
 
+/* The job goes on, and no step begins: from now on rows are as much time again. */
+static bool has_lost_steps(const struct rows *rows, uint32_t rank, const struct row *row)
+{
+	const struct row *before = &rows->ranks[rank].rows[(row->number - 1) % ROWS_KEPT];
+
+	return rows->steps && before->number && before->number == row->number - 1 && before->operations &&
+	       row->operations / ROWS_LOST > before->operations;
+}
+
 void rows_note_operation(struct rows *rows, uint32_t rank, const struct operation *operation, uint64_t mean_ns)
 {
 	struct row *row = row_of(rows, rank);
@@ -267,6 +276,11 @@ void rows_note_operation(struct rows *rows, uint32_t rank, const struct operatio
 	row->shift_ns += mean_ns ? shift_of(operation->done_ns, mean_ns) : 0;
 	if ((uint64_t)operation->late_us * 1000 >= LATENESS_NOISE_NS)
 		row->single_ns += (uint64_t)operation->late_us * 1000;
+	if (!has_lost_steps(rows, rank, row))
+		return;
+	rows->numbered = false;
+	rows->steps = 0;
+	forget(rows);
 }
 
 uint64_t rows_late_ns(const struct rows *rows, uint32_t rank, uint32_t count)

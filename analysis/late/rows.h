@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What each rank's time went to, by row: one step of the job, or a few where steps are shorter than ROWS_LEAST_NS. As
- * long as steps are not known, a row is as much time for all ranks. Once all ranks have ended a row it is judged
- * (analysis/numbers/row_judge.h). Times are in ns, on the clock of the host.
+ * long as steps are not known, or once they are known no longer, a row is as much time for all ranks. Once all ranks
+ * have ended a row it is judged (analysis/numbers/row_judge.h). Times are in ns, on the clock of the host.
  * docs/analysis.md, "Late by step".
  */
 #ifndef ANALYSIS_LATE_ROWS_H
@@ -19,6 +19,7 @@ enum {
 	ROWS_KEPT = 32,      /* a rank */
 	ROWS_TOLD = 12,      /* newest late rows show what a lateness costs */
 	ROWS_BEHIND = 3,     /* rows ahead is the job when it no longer waits for a rank that has not ended one */
+	ROWS_LOST = 256,     /* times the operations of the row before: steps are numbered no longer */
 	ROWS_OFF = 4,        /* by such a part of itself what repeats may become longer before rows are cut anew */
 	ROWS_LEFT = 6,       /* rows that the tests of steps have for what single operations show */
 	ROWS_COSTS_LESS = 4, /* who works so many times as much longer as it costs is reported with a cause only */

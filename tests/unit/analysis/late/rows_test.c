@@ -15,6 +15,7 @@ static struct job job;
 static struct rows rows;
 static double own_ms[RANKS], unseen_ms[RANKS], noise_ms;
 static uint64_t step, now_ns[RANKS];
+static bool unnumbered; /* steps are known no longer */
 
 static void add(bool point_to_point, uint32_t first, uint32_t by, uint32_t count)
 {
@@ -37,6 +38,7 @@ static void begin(void)
 	rows.numbered = true;
 	rows_fit(&rows, STEP_MS * MS);
 	step = 0;
+	unnumbered = false;
 	noise_ms = 3;
 	for (int i = 0; i < RANKS; i++) {
 		own_ms[i] = 80;
@@ -90,7 +92,7 @@ static void play_step(void)
 		double own = own_ms[i] + noise_ms * sin((double)step * (i + 1.3));
 		uint64_t own_ns = (uint64_t)(own * 1e6), unseen_ns = (uint64_t)(unseen_ms[i] * 1e6);
 		uint64_t all_ns = (uint64_t)(end_ms * 1e6);
-		rows_begin_step(&rows, i, step, now_ns[i]);
+		rows_begin_step(&rows, i, unnumbered ? 0 : step, now_ns[i]);
 		rows_note(&rows, i, ANALYSIS_OWN, false, now_ns[i], now_ns[i] + own_ns);
 		rows_note(&rows, i, ANALYSIS_UNSEEN, false, now_ns[i] + own_ns, now_ns[i] + own_ns + unseen_ns);
 		rows_note(&rows, i, ANALYSIS_WAIT, true, now_ns[i] + own_ns + unseen_ns, now_ns[i] + all_ns);
@@ -113,6 +115,23 @@ static uint32_t suspects(void)
 	for (uint32_t i = 0; i < RANKS; i++)
 		found |= rows_suspect(&rows, i) ? 1u << i : 0;
 	return found;
+}
+
+Test(rows, where_steps_are_numbered_no_longer_rows_are_as_much_time_again, .init = begin_flat, .fini = end)
+{
+	play(20);
+	unnumbered = true;
+	play(2 * ROWS_LOST);
+	own_ms[5] += 60;
+	play(100);
+	cr_expect_eq(suspects(), 1u << 5);
+	own_ms[5] -= 60;
+	unnumbered = false;
+	play(40);
+	cr_expect_eq(suspects(), 0);
+	own_ms[2] += 60;
+	play(10);
+	cr_expect_eq(suspects(), 1u << 2, "numbers that come again count");
 }
 
 Test(rows, a_rank_whose_work_becomes_longer_is_late_and_nobody_else, .init = begin_flat, .fini = end)

@@ -35,6 +35,8 @@ struct job_half {
 	uint64_t now_ns;
 };
 
+#define MASK_HEARD_NS 2000000000u /* so long after a process has seen it that its event mask was changed, all have heard of it */
+
 struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument)
 {
 	struct job_half *half = calloc(1, sizeof(*half));
@@ -135,6 +137,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	half->now_ns = now_ns;
 	if (!half->world.begun)
 		return;
+	half->nobody.masked_ns = half->world.masked_ns > MASK_HEARD_NS ? half->world.masked_ns - MASK_HEARD_NS : 0;
 	job_rows_tick(&half->rows, &half->world, now_ns);
 	late_tick(&half->rows, &half->world, &half->findings, now_ns);
 	judge_standing(half);

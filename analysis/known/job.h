@@ -58,6 +58,18 @@ struct held {
 	uint64_t since_ns;
 };
 
+enum { PAUSES_KEPT = 8 };
+
+struct pause {
+	uint64_t from_ns, until_ns; /* until 0: none */
+};
+
+/* The latest, in a ring. */
+struct pauses {
+	struct pause latest[PAUSES_KEPT];
+	uint32_t count; /* ever */
+};
+
 /* A process that numbers an instance's step differently; valid while both have these versions of their steps. */
 struct dispute {
 	const struct process *with; /* NULL: none */
@@ -102,6 +114,7 @@ struct process {
 	uint64_t one_sided; /* of `untracked` */
 	uint64_t mask_ns; /* when NCCL's event mask was first seen to lack what records operations: they may be missing
 			     since then; 0: it was not */
+	struct pauses pauses;
 	uint64_t marks_before; /* step marks before its first operation that was seen, from its first ticket on */
 	uint64_t bytes; /* bytes of these operations' counts; INT64_MAX at most */
 	struct analysis_scanning scanning;
@@ -213,6 +226,9 @@ struct job {
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
 	/* when the caller went on after it had not run itself: who waited may have been stopped, too */
 	uint64_t resumed_ns;
+	uint64_t masked_ns; /* the first mask_ns of its processes; 0: none */
+	struct pause suspended[PAUSES_KEPT]; /* all processes: analysis/known/suspension.h */
+	bool was_suspended;
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

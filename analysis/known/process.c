@@ -39,10 +39,16 @@ void process_read_nccl(struct process *process, const struct rw_box_header *box)
 	process->counts_calls = box->interposed && box->profiler_abi < FIRST_ABI_WITH_CALLS;
 }
 
-void process_read_gaps(struct process *process, const struct rw_box_header *box)
+void process_read_mask(struct process *process, const struct rw_box_header *box, uint64_t until_ns)
 {
 	/* Boxes of earlier versions do not say since when. */
-	process->mask_ns = !box->mask_missing ? 0 : box->mask_ns ? box->mask_ns : box->created_ns;
+	uint64_t since_ns = box->mask_ns ? box->mask_ns : box->created_ns;
+
+	process->mask_ns = box->mask_missing && since_ns <= until_ns ? since_ns : 0;
+}
+
+void process_read_gaps(struct process *process, const struct rw_box_header *box)
+{
 	process->dropped = box->dropped;
 	process->untracked = 0;
 	process->one_sided = box->untracked[RW_UNTRACKED_ONE_SIDED];

@@ -37,6 +37,7 @@ void process_read_nccl(struct process *process, const struct rw_box_header *box)
 	versions_read_builds(&process->versions, box);
 	process->interposed = box->interposed;
 	process->counts_calls = box->interposed && box->profiler_abi < FIRST_ABI_WITH_CALLS;
+	process->counts_tasks = !box->interposed && box->profiler_abi && box->profiler_abi < FIRST_ABI_WITH_CALLS;
 }
 
 void process_read_mask(struct process *process, const struct rw_box_header *box, uint64_t until_ns)

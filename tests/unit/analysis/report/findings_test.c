@@ -21,7 +21,7 @@ static struct told {
 static struct findings findings;
 static struct process process;
 static struct process *processes[] = { &process };
-static const struct job job = { .processes = processes, .process_count = 1 };
+static struct job job = { .processes = processes, .process_count = 1 };
 
 static void hear(void *argument, const struct rw_finding *finding)
 {

@@ -202,9 +202,7 @@ static void add(struct account *account, struct account_rank *rank, const struct
 /* The job was suspended for so long. */
 static void pass_over(struct account_rank *rank, uint64_t ns)
 {
-	rank->whole.from_ns += ns;
 	rank->whole.until_ns += ns;
-	rank->step.from_ns += ns;
 	rank->step.until_ns += ns;
 }
 

@@ -35,7 +35,8 @@ struct job_half {
 	uint64_t now_ns;
 };
 
-#define MASK_HEARD_NS 2000000000u /* so long after a process has seen it that its event mask was changed, all have heard of it */
+/* So long after a process has seen that its event mask was changed the job half has heard of it. */
+#define MASK_HEARD_NS 2000000000u
 
 struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time in which no process of the job ran: a scheduler had stopped or frozen it as a whole, or its machine. Nobody works
- * or waits then. Nothing is known of it where ranks of the job are not seen: these may have waited for those that are.
+ * Time in which no process of the job ran: a scheduler had stopped or frozen it as a whole, or its machine. Nobody
+ * works or waits then. Nothing is known of it where ranks of the job are not seen: these may have waited for those
+ * that are.
  */
 #ifndef ANALYSIS_KNOWN_SUSPENSION_H
 #define ANALYSIS_KNOWN_SUSPENSION_H

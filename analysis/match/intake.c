@@ -346,8 +346,8 @@ static void note_mark(struct process *process, const struct rw_operation *slot)
 	steps_mark(&process->steps, slot->count, slot->ticket, slot->group == RW_STEP_TAG);
 }
 
-/* NCCL 2.26 and 2.27 do not count replays (ncclProfilerStartTaskEvents(), src/plugin/profiler.cc): what has the number of
- * the one before is one, or follows one. They report those alone in which the rank's proxy has work. */
+/* NCCL 2.26 and 2.27 do not count replays (ncclProfilerStartTaskEvents(), src/plugin/profiler.cc): what has the number
+ * of the one before is one, or follows one. They report those alone in which the rank's proxy has work. */
 static void note_task(const struct process *process, const struct seat *seat, struct trace *trace,
 		      const struct rw_operation *slot)
 {

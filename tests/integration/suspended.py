@@ -138,14 +138,15 @@ def check_account(failures, way, play, job, alone_s):
     report.wait(30)
     for what, text in (("the summary", job.err.text()), ("a report", " ".join(report.out.text().split()))):
         waited = sum(int(ms) for ms in re.findall(rf"for rank {FIRST}: .*?(\d+) ms in each", text))
-        failures.check(waited <= 1000 * alone_s + SEEN_MS, f"{way.name}, all: {what} says {waited} ms of {alone_s:.1f} s: {text}")
+        failures.check(waited <= 1000 * alone_s + SEEN_MS,
+                       f"{way.name}, all: {what} says {waited} ms of {alone_s:.1f} s: {text}")
 
 
 def stop_for_a_while(failures, way, more):
     """What is reported, above notices, when the first is stopped, and those that `more` chooses of the others."""
     with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *stage.workload(*WORKLOAD),
-                         RANKWATCH_GPU_TIME="watermark" if more else None)
+        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--",
+                         *stage.workload(*WORKLOAD), RANKWATCH_GPU_TIME="watermark" if more else None)
         if not failures.check(has_begun(play), f"{way.name}: the job starts"):
             return []
         pids = {event["rank"]: event["pid"] for event in play.events("start")}

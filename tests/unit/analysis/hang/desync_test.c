@@ -501,8 +501,8 @@ Test(desync, bytes_are_counted_by_type)
 	}
 }
 
-/* NCCL up to 2.27 without the interposer: where a rank's proxy has work it reports each replay of a graph as it reports a
- * call. The others are in the same replays. */
+/* NCCL up to 2.27 without the interposer: where a rank's proxy has work it reports each replay of a graph as it reports
+ * a call. The others are in the same replays. */
 Test(desync, ranks_of_which_alone_nccl_reports_replays_are_not_compared)
 {
 	static const struct {

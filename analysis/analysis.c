@@ -19,6 +19,7 @@
 #include "analysis/hang/pair.h"
 #include "analysis/measure/pipeline_loss.h"
 #include "analysis/known/process.h"
+#include "analysis/known/suspension.h"
 #include "analysis/measure/step_course.h"
 #include "analysis/hang/stuck_calls.h"
 #include "analysis/match/value_judging.h"
@@ -101,6 +102,19 @@ int analysis_set_gaps(struct analysis *analysis, analysis_process_id id, const s
 	if (!process)
 		return -EINVAL;
 	process_read_gaps(process, box);
+	return 0;
+}
+
+int analysis_set_interruptions(struct analysis *analysis, analysis_process_id id, const struct rw_box_header *box,
+			       uint64_t until_ns)
+{
+	struct process *process = job_process(&analysis->job, id);
+	if (!process)
+		return -EINVAL;
+	process_read_mask(process, box, until_ns);
+	if (process->mask_ns && (!analysis->job.masked_ns || process->mask_ns < analysis->job.masked_ns))
+		analysis->job.masked_ns = process->mask_ns;
+	suspension_note(&analysis->job, process, box, until_ns);
 	return 0;
 }
 

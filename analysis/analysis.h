@@ -568,6 +568,11 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id process,
 /* How many of the process's operations its box does not show, as the header counts them by now. Returns -EINVAL where
  * the process is not known. */
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box);
+/* What interrupted the process or its recording up to until_ns: when it did not run, and since when NCCL's event mask
+ * has hidden operations. Call it before the operations up to then are added: what is judged is not judged anew. Returns
+ * -EINVAL where the process is not known. */
+int analysis_set_interruptions(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box,
+			       uint64_t until_ns);
 /* The process itself was still running at at_ns, by the heartbeat of its box. */
 int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id process, uint64_t at_ns);
 /* Its heart has not beaten for half a second: it has no processor, or was stopped. The caller samples it, so that a

@@ -19,6 +19,11 @@ void box_clock_header(const struct box_clock *clock, struct rw_box_header *heade
 	header->drain_ns = box_clock_time(clock, header->drain_ns);
 	header->leased_until_ns = box_clock_time(clock, header->leased_until_ns);
 	header->init.since_ns = box_clock_time(clock, header->init.since_ns);
+	header->mask_ns = box_clock_time(clock, header->mask_ns);
+	for (size_t i = 0; i < RW_BOX_PAUSES; i++) {
+		header->pauses[i].from_ns = box_clock_time(clock, header->pauses[i].from_ns);
+		header->pauses[i].until_ns = box_clock_time(clock, header->pauses[i].until_ns);
+	}
 	for (size_t i = 0; i < RW_BOX_ANCHORS; i++)
 		header->anchors[i].monotonic_ns = box_clock_time(clock, header->anchors[i].monotonic_ns);
 }

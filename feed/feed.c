@@ -307,6 +307,18 @@ static void pass_heartbeat(struct feed *feed)
 	feed_account(feed, analysis_set_gaps(feed->analysis, feed->id, header));
 }
 
+static void pass_interruptions(struct feed *feed)
+{
+	const struct rw_box_header *header = &feed->reader.header;
+	bool any = header->mask_missing && feed_is_due(feed, header->mask_ns);
+
+	for (int i = 0; i < RW_BOX_PAUSES; i++)
+		any |= header->pauses[i].until_ns && feed_is_due(feed, header->pauses[i].until_ns);
+	if (any)
+		feed_account(feed,
+			     analysis_set_interruptions(feed->analysis, feed->id, header, feed->until_ns));
+}
+
 int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 {
 	feed->now_ns = now_ns;
@@ -322,6 +334,7 @@ int feed_advance(struct feed *feed, uint64_t now_ns, uint64_t until_ns)
 	if (!feed->announced)
 		return err;
 	pass_heartbeat(feed);
+	pass_interruptions(feed);
 	pass_gpu_memory(feed);
 	pass_ports(feed);
 	if (!err)

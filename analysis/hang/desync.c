@@ -312,7 +312,8 @@ void desync_tick(struct analysis *analysis, uint64_t now_ns)
 	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
 		struct communicator *communicator = analysis->job.communicators[i];
 		struct parting parting;
-		if (!communicator->order || !communicator->order->parted || communicator->desync_told || communicator->mixed)
+		if (!communicator->order || !communicator->order->parted || communicator->desync_told ||
+		    communicator->mixed || communicator->uneven)
 			continue;
 		look(communicator, &parting);
 		if (!is_due(&parting, now_ns) || !is_comparable(communicator))

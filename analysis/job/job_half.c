@@ -35,6 +35,9 @@ struct job_half {
 	uint64_t now_ns;
 };
 
+/* So long after a process has seen that its event mask was changed the job half has heard of it. */
+#define MASK_HEARD_NS 2000000000u
+
 struct job_half *job_half_new(const char *job, analysis_emit *emit, void *argument)
 {
 	struct job_half *half = calloc(1, sizeof(*half));
@@ -135,6 +138,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	half->now_ns = now_ns;
 	if (!half->world.begun)
 		return;
+	half->nobody.masked_ns = half->world.masked_ns > MASK_HEARD_NS ? half->world.masked_ns - MASK_HEARD_NS : 0;
 	job_rows_tick(&half->rows, &half->world, now_ns);
 	late_tick(&half->rows, &half->world, &half->findings, now_ns);
 	judge_standing(half);

@@ -552,6 +552,8 @@ static bool take_membership(struct taking *taking, struct world_rank *rank)
 	member->comm_rank = told->comm_rank;
 	member->left = left;
 	member->unfollowed = told->flags & RW_MESSAGE_UNFOLLOWED;
+	if (told->flags & RW_MESSAGE_MASKED && !taking->world->masked_ns)
+		taking->world->masked_ns = taking->now_ns;
 	comm->sends |= sends;
 	comm->size = told->size ? told->size : comm->size;
 	memcpy(comm->name, told->name, sizeof(told->name));
@@ -1071,6 +1073,7 @@ void world_begin(struct world *world, uint16_t generation, uint64_t now_ns)
 		course_begin(world->course);
 	world->begun = true;
 	world->begun_ns = now_ns;
+	world->masked_ns = 0;
 	world->generation = generation;
 }
 

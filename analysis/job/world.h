@@ -276,6 +276,7 @@ struct world {
 	uint64_t in_rows; /* members that have reported rows */
 	uint64_t changes; /* counts changes of which ranks are in which communicators, and on which hosts */
 	uint64_t batches, messages, bad, ignored;
+	uint64_t masked_ns;  /* when the first RW_MESSAGE_MASKED was heard; 0: never */
 	uint64_t heard_ns;   /* when anybody was last heard; 0: never */
 	uint64_t excused_ns; /* when hosts were last excused (analysis/job/hearing.h); 0: never */
 	uint64_t begun_ns;   /* when its generation began */

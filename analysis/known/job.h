@@ -39,6 +39,7 @@ struct trace {
 	uint32_t communicator;
 	uint64_t launch_ns, done_ns;
 	bool mark;   /* no operation but a step mark: no instance, no rank */
+	bool numbered;      /* NCCL's number of it is known, and was looked at */
 	bool times_unknown; /* when its GPU reached and left the operation, while that is known of others */
 	struct steps_place place;
 	uint32_t steps_version;
@@ -58,6 +59,18 @@ struct held {
 	uint64_t since_ns;
 };
 
+enum { PAUSES_KEPT = 8 };
+
+struct pause {
+	uint64_t from_ns, until_ns; /* until 0: none */
+};
+
+/* The latest, in a ring. */
+struct pauses {
+	struct pause latest[PAUSES_KEPT];
+	uint32_t count; /* ever */
+};
+
 /* A process that numbers an instance's step differently; valid while both have these versions of their steps. */
 struct dispute {
 	const struct process *with; /* NULL: none */
@@ -73,6 +86,8 @@ struct process {
 	int32_t world_rank, world_size, generation, local_rank; /* from its launcher; -1 unknown */
 	bool interposed; /* the interposer reports calls, too … */
 	bool counts_calls; /* … and only these are counted, because NCCL's profiler interface announces none */
+	/* NCCL's profiler interface announces tasks and no calls, and nobody else does */
+	bool counts_tasks;
 	uint32_t host;
 	char host_name[64], job[64], rank_from[32], watchdog_from[32], mesh[128];
 	uint64_t watchdog_ms, watchdog_init_ms;
@@ -102,6 +117,7 @@ struct process {
 	uint64_t one_sided; /* of `untracked` */
 	uint64_t mask_ns; /* when NCCL's event mask was first seen to lack what records operations: they may be missing
 			     since then; 0: it was not */
+	struct pauses pauses;
 	uint64_t marks_before; /* step marks before its first operation that was seen, from its first ticket on */
 	uint64_t bytes; /* bytes of these operations' counts; INT64_MAX at most */
 	struct analysis_scanning scanning;
@@ -163,6 +179,7 @@ struct member {
 	uint64_t splits;    /* struct rw_communicator */
 	uint64_t created_ns;
 	uint64_t last_sequence[2][RW_FUNCTION_COUNT]; /* + 1, so that 0 is none; by instance.by_interposer */
+	uint64_t next_task[RW_FUNCTION_COUNT]; /* NCCL's number that the next one has; 0: none was seen */
 	uint64_t replayed[RW_FUNCTION_COUNT]; /* number of captured calls of which results were seen */
 	uint32_t clean_scans;  /* of its operations, both sides */
 	uint64_t clean_ticket; /* of its newest operation with clean input */
@@ -188,6 +205,8 @@ struct communicator {
 	uint32_t unfinished_count, finished_count; /* number of its known instances */
 	bool point_to_point;      /* has carried p2p operations */
 	bool unlike;              /* the interposer is active on some of its ranks only */
+	/* replays of graphs are operations of it, on some ranks perhaps and on others not: nothing of it is compared */
+	bool uneven;
 	bool mixed;               /* may be several of one id: two claim one place, or one claims two */
 	struct call_order *order; /* of its collectives; NULL = none yet */
 	struct pair_parting *pair; /* a transfer whose two ends differ: analysis/hang/pair.h; NULL = none yet */
@@ -213,6 +232,9 @@ struct job {
 	bool pipelined; /* some communicator carries p2p operations, so pipeline bubbles are expected */
 	/* when the caller went on after it had not run itself: who waited may have been stopped, too */
 	uint64_t resumed_ns;
+	uint64_t masked_ns; /* the first mask_ns of its processes; 0: none */
+	struct pause suspended[PAUSES_KEPT]; /* all processes: analysis/known/suspension.h */
+	bool was_suspended;
 };
 
 /* Return 0, -EINVAL, -EEXIST or -ENOMEM. */

@@ -37,12 +37,19 @@ void process_read_nccl(struct process *process, const struct rw_box_header *box)
 	versions_read_builds(&process->versions, box);
 	process->interposed = box->interposed;
 	process->counts_calls = box->interposed && box->profiler_abi < FIRST_ABI_WITH_CALLS;
+	process->counts_tasks = !box->interposed && box->profiler_abi && box->profiler_abi < FIRST_ABI_WITH_CALLS;
+}
+
+void process_read_mask(struct process *process, const struct rw_box_header *box, uint64_t until_ns)
+{
+	/* Boxes of earlier versions do not say since when. */
+	uint64_t since_ns = box->mask_ns ? box->mask_ns : box->created_ns;
+
+	process->mask_ns = box->mask_missing && since_ns <= until_ns ? since_ns : 0;
 }
 
 void process_read_gaps(struct process *process, const struct rw_box_header *box)
 {
-	/* Boxes of earlier versions do not say since when. */
-	process->mask_ns = !box->mask_missing ? 0 : box->mask_ns ? box->mask_ns : box->created_ns;
 	process->dropped = box->dropped;
 	process->untracked = 0;
 	process->one_sided = box->untracked[RW_UNTRACKED_ONE_SIDED];

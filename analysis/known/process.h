@@ -9,6 +9,8 @@
 void process_read_header(struct process *process, const struct rw_box_header *box);
 /* How many of its operations the box does not show, as its header counts them. */
 void process_read_gaps(struct process *process, const struct rw_box_header *box);
+/* Since when NCCL's event mask hides operations, where that was known by until_ns. */
+void process_read_mask(struct process *process, const struct rw_box_header *box, uint64_t until_ns);
 /* Of it what a box knows only when NCCL has been called: devices, NCCL, who tells of calls. */
 void process_read_nccl(struct process *process, const struct rw_box_header *box);
 /* Has it ended, in whatever way? One that is stopped has not. */

@@ -7,6 +7,7 @@
 
 #include "analysis/measure/lateness.h"
 #include "analysis/model.h"
+#include "analysis/known/suspension.h"
 #include "analysis/known/trace.h"
 #include "analysis/known/values.h"
 
@@ -45,9 +46,10 @@ static const struct operation *timed_operation(const struct instance *instance, 
 	return operation && is_timed(operation) ? operation : NULL;
 }
 
-static uint64_t duration_of(const struct operation *operation)
+static uint64_t duration_of(const struct job *job, const struct operation *operation)
 {
-	return operation->done_ns - operation->arrival_ns;
+	return operation->done_ns - operation->arrival_ns -
+	       suspension_between(job, operation->arrival_ns, operation->done_ns);
 }
 
 static struct account_rank *rank_of(struct account *account, const struct instance *instance, uint32_t member)
@@ -73,6 +75,7 @@ static uint32_t find_root(struct account *account, const struct instance *instan
 /* named: a rank may be named. In pipelines who comes last does so by schedule. */
 static struct meeting look_at(struct account *account, const struct instance *instance, bool named)
 {
+	const struct job *job = instance->communicator->members[0].process->of_job;
 	struct meeting meeting = {
 		.instance = instance, .waits = instance_keeps_all(instance), .last = JOB_NONE, .root = JOB_NONE
 	};
@@ -99,8 +102,8 @@ static struct meeting look_at(struct account *account, const struct instance *in
 	int64_t told = instance_step_in_row(instance);
 	meeting.step = told > 0 ? (uint64_t)told : 0;
 	meeting.ended_ns = meeting.whole ? ends_ns : 0;
-	meeting.transfer_ns = duration_of(&instance->operations[meeting.last]);
-	meeting.apart = last_ns - first_ns >= LATENESS_NOISE_NS;
+	meeting.transfer_ns = duration_of(job, &instance->operations[meeting.last]);
+	meeting.apart = last_ns - first_ns - suspension_between(job, first_ns, last_ns) >= LATENESS_NOISE_NS;
 	if (meeting.apart && named)
 		meeting.root = find_root(account, instance, meeting.last);
 	return meeting;
@@ -108,9 +111,9 @@ static struct meeting look_at(struct account *account, const struct instance *in
 
 /* On its own clock; where somebody was not seen, up to when the last of the others had come, if it was that one's
  * doing. */
-static uint64_t wait_in(const struct meeting *meeting, const struct operation *operation)
+static uint64_t wait_in(const struct meeting *meeting, const struct job *job, const struct operation *operation)
 {
-	uint64_t inside_ns = duration_of(operation);
+	uint64_t inside_ns = duration_of(job, operation);
 
 	if (!meeting->waits || !meeting->apart)
 		return 0;
@@ -196,6 +199,13 @@ static void add(struct account *account, struct account_rank *rank, const struct
 	rank->step.until_ns += ns;
 }
 
+/* The job was suspended for so long. */
+static void pass_over(struct account_rank *rank, uint64_t ns)
+{
+	rank->whole.until_ns += ns;
+	rank->step.until_ns += ns;
+}
+
 static void begin_step(struct account *account, struct account_rank *rank, uint64_t step)
 {
 	if (!step || step == rank->step.step)
@@ -262,6 +272,7 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 		    operation->arrival_ns;
 	if (operation->arrival_ns <= rank->whole.until_ns)
 		return;
+	pass_over(rank, suspension_between(process->of_job, rank->whole.until_ns, operation->arrival_ns));
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
 	bool unseen = rank->blind || job_hides_replays(process) || !is_gapless(process, rank, operation->ticket);
 	if (account->rows && !unseen)
@@ -274,12 +285,18 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 static void account_inside(struct account *account, struct account_rank *rank, const struct process *process,
 			   const struct meeting *meeting, const struct operation *operation)
 {
-	uint64_t wait_ns = wait_in(meeting, operation), until_ns = rank->whole.until_ns;
-	uint64_t came_ns = operation->arrival_ns + wait_ns;
+	const struct job *job = process->of_job;
+	uint64_t wait_ns = wait_in(meeting, job, operation), until_ns = rank->whole.until_ns;
+	uint64_t charged_ns = until_ns > operation->arrival_ns
+				  ? until_ns - operation->arrival_ns -
+					suspension_between(job, operation->arrival_ns, until_ns)
+				  : 0;
 
 	if (operation->done_ns > until_ns) {
-		uint64_t left_ns = operation->done_ns - until_ns,
-			 waited_ns = came_ns > until_ns ? came_ns - until_ns : 0;
+		uint64_t suspended_ns = suspension_between(job, until_ns, operation->done_ns);
+		uint64_t left_ns = operation->done_ns - until_ns - suspended_ns,
+			 waited_ns = wait_ns > charged_ns ? wait_ns - charged_ns : 0;
+		pass_over(rank, suspended_ns);
 		add(account, rank, process, ANALYSIS_WAIT, true, waited_ns, meeting->root);
 		charge(account, meeting, waited_ns);
 		add(account, rank, process, meeting->waits && meeting->whole ? ANALYSIS_TRANSFER : ANALYSIS_UNSEEN,

@@ -31,7 +31,8 @@
 /* A rank must exceed what is usual of a rank by this factor, or it is above it by chance. */
 #define ACCOUNT_BEYOND 3
 
-/* How a rank spent a stretch of time; the sum is the length of the stretch. */
+/* How a rank spent a stretch of time; the sum is the length of the stretch, less the time in which the job was
+ * suspended. */
 struct account_parts {
 	uint64_t own_ns;      /* between its operations: computation, or its host */
 	uint64_t wait_ns;     /* in an operation that could not end before another rank had arrived */

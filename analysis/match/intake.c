@@ -346,6 +346,21 @@ static void note_mark(struct process *process, const struct rw_operation *slot)
 	steps_mark(&process->steps, slot->count, slot->ticket, slot->group == RW_STEP_TAG);
 }
 
+/* NCCL 2.26 and 2.27 do not count replays (ncclProfilerStartTaskEvents(), src/plugin/profiler.cc): what has the number
+ * of the one before is one, or follows one. They report those alone in which the rank's proxy has work. */
+static void note_task(const struct process *process, const struct seat *seat, struct trace *trace,
+		      const struct rw_operation *slot)
+{
+	uint64_t *next = &job_seated(seat)->next_task[slot->function];
+
+	if (!process->counts_tasks || trace->numbered || !(slot->known & RW_KNOWN_TASK) ||
+	    identify_is_point_to_point(slot->function))
+		return;
+	trace->numbered = true;
+	seat->communicator->uneven |= *next && slot->nccl_sequence + 1 == *next;
+	*next = slot->nccl_sequence + 1;
+}
+
 int intake_operation(struct analysis *analysis, struct process *process, const struct rw_operation *slot)
 {
 	if (slot->ticket && rw_is_step_mark(slot->known)) {
@@ -378,11 +393,14 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, seat, slot);
 	trace->times_unknown = has_unknown_times(slot);
+	note_task(process, seat, trace, slot);
 	if (is_excluded(slot) && identify_is_point_to_point(slot->function))
 		job_seated(seat)->unfollowed_transfer = true;
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */
+	if (seat->communicator->uneven)
+		return 0;
 	if (!instance && is_excluded(slot) && !(slot->known & VALUES_KNOWN)) {
 		trace->instance = NULL;
 		return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/numbers/sorting.h"
+#include "analysis/known/suspension.h"
 #include "analysis/known/trace.h"
 
 enum {
@@ -43,6 +44,11 @@ static uint64_t last_replay_before(const struct member *member, const struct ope
 	return ended_ns;
 }
 
+static uint64_t ran_between(const struct job *job, uint64_t from_ns, uint64_t until_ns)
+{
+	return until_ns > from_ns ? until_ns - from_ns - suspension_between(job, from_ns, until_ns) : 0;
+}
+
 /* What the rank did before: when its GPU ran dry, and when it last had finished something before it arrived here. */
 static void look_back(const struct member *member, const struct communicator *communicator,
 		      const struct operation *operation, struct measure *measure)
@@ -72,8 +78,8 @@ static void look_back(const struct member *member, const struct communicator *co
 	dry_ns = replayed_ns > dry_ns ? replayed_ns : dry_ns;
 	measure->work_known = finished_ns != 0;
 	measure->dry_known = dry_ns != 0;
-	measure->work_ns = finished_ns ? operation->arrival_ns - finished_ns : 0;
-	measure->gap_ns = dry_ns && operation->launch_ns > dry_ns ? operation->launch_ns - dry_ns : 0;
+	measure->work_ns = finished_ns ? ran_between(process->of_job, finished_ns, operation->arrival_ns) : 0;
+	measure->gap_ns = dry_ns ? ran_between(process->of_job, dry_ns, operation->launch_ns) : 0;
 	measure->launched_ns = launched_ns < operation->arrival_ns ? launched_ns : 0;
 }
 
@@ -205,9 +211,9 @@ static void judge_one(struct job *job, struct instance *instance, const struct j
 	operation->work_us = microseconds(measure->work_ns);
 	uint64_t until_ns =
 	    measure->arrival_ns < judgement->still_until_ns ? measure->arrival_ns : judgement->still_until_ns;
-	if (until_ns < judgement->arrival_median_ns + LATENESS_NOISE_NS)
+	uint64_t by_ns = ran_between(job, judgement->arrival_median_ns, until_ns);
+	if (by_ns < LATENESS_NOISE_NS)
 		return;
-	uint64_t by_ns = until_ns - judgement->arrival_median_ns;
 	struct rank *rank = &job->ranks[instance->communicator->members[measure->member].rank];
 	uint64_t own_ns = own_part(measure, by_ns, judgement->work_median_ns);
 	operation->by_us = microseconds(by_ns);

@@ -304,7 +304,9 @@ int waiting_look(struct waiting *waiting, const struct job *job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->communicator_count; i++) {
 		const struct instance *instance = job->communicators[i]->unfinished_first;
-		uint32_t ahead = job->communicators[i]->point_to_point ? LOOK_AHEAD_P2P : LOOK_AHEAD;
+		uint32_t ahead = job->communicators[i]->uneven           ? 0
+				 : job->communicators[i]->point_to_point ? LOOK_AHEAD_P2P
+									 : LOOK_AHEAD;
 		for (uint32_t n = 0; instance && n < ahead; n++, instance = instance->next)
 			if (look_at(waiting, instance))
 				return -ENOMEM;

@@ -223,7 +223,8 @@ static void tell_member(struct roster *roster, const struct job *job, const stru
 	message.member.comm_rank = member->comm_rank;
 	message.member.hosts = communicator->hosts;
 	message.member.flags = (communicator->point_to_point ? RW_MESSAGE_SENDS : 0) | (member->ended ? RW_MESSAGE_LEFT : 0) |
-			       (communicator->mixed ? RW_MESSAGE_MIXED : 0) |
+			       (communicator->mixed || communicator->uneven ? RW_MESSAGE_MIXED : 0) |
+			       (member->process->mask_ns ? RW_MESSAGE_MASKED : 0) |
 			       (communicator->point_to_point && !roster_follows_transfers(member) ? RW_MESSAGE_UNFOLLOWED : 0);
 	snprintf(message.member.name, sizeof(message.member.name), "%.*s", (int)sizeof(message.member.name) - 1,
 		 communicator->name);

@@ -21,27 +21,11 @@ static bool compares_ranks(const struct rw_finding *finding)
 	}
 }
 
-/* When the first process was seen to lack events; UINT64_MAX: none was. */
-static uint64_t changed_ns(const struct job *job)
-{
-	uint64_t first_ns = UINT64_MAX;
-
-	for (uint32_t i = 0; i < job->process_count; i++) {
-		uint64_t at_ns = job->processes[i]->mask_ns;
-		first_ns = at_ns && at_ns < first_ns ? at_ns : first_ns;
-	}
-	return first_ns;
-}
-
 void mask_doubt_apply(struct record *record, const struct job *job)
 {
 	struct rw_finding *finding = &record->finding;
 
-	if (!compares_ranks(finding))
-		return;
-	uint64_t since_ns = changed_ns(job);
-
-	if (since_ns == UINT64_MAX || finding->first_seen_ns + MASK_LOOK_NS < since_ns)
+	if (!compares_ranks(finding) || !job->masked_ns || finding->first_seen_ns + MASK_LOOK_NS < job->masked_ns)
 		return;
 	/* It stands where there is no more room, too. */
 	if (finding->missing_count == RECORD_MISSING)

@@ -237,6 +237,14 @@ struct rw_anchor {
 	uint64_t gpu_ns; /* 0 = not taken */
 };
 
+/* The process did not run: it was stopped by a signal or frozen, or had no processor. until 0: none. */
+struct rw_pause {
+	RW_ATOMIC(uint64_t) from_ns;
+	RW_ATOMIC(uint64_t) until_ns;
+};
+
+enum { RW_BOX_PAUSES = 2 };
+
 enum rw_init_call {
 	/* makes a communicator of ids, or of another one (split, shrink), as in earlier boxes */
 	RW_INIT_CALL_MAKE = 0,
@@ -367,7 +375,9 @@ struct rw_box_header {
 	RW_ATOMIC(uint64_t) mask_missing;
 	/* when it was first seen to lack one, within a second; written before mask_missing */
 	RW_ATOMIC(uint64_t) mask_ns;
-	uint64_t reserved2[5];
+	/* The latest, in no order; until_ns is 0 while one is being written. All 0 in earlier boxes. */
+	struct rw_pause pauses[RW_BOX_PAUSES];
+	uint64_t reserved2;
 	RW_ATOMIC(uint64_t) dropped; /* claims that found no free slot */
 	RW_ATOMIC(uint64_t) untracked[RW_UNTRACKED_COUNT];
 	RW_ATOMIC(uint64_t) own_ns; /* time spent in callbacks, sampled and scaled */

@@ -95,6 +95,8 @@ enum rw_message_member_flag {
 	RW_MESSAGE_SENDS = 1u << 0, /* the communicator carries Send or Recv: its members may be stages of a pipeline */
 	RW_MESSAGE_LEFT = 1u << 1,  /* the rank has ended its membership */
 	RW_MESSAGE_MIXED = 1u << 3, /* NCCL gives several communicators this number, and which of them the rank is in is not known */
+	/* NCCL's event mask was changed: operations of the rank that began since may not be recorded */
+	RW_MESSAGE_MASKED = 1u << 4,
 	RW_MESSAGE_UNFOLLOWED = 1u << 2, /* not all of the rank's transfers between two ranks are followed to their end there: it may be in one
 					  * of which no FLIGHT is sent */
 };

@@ -88,16 +88,19 @@ static uint32_t *dearest(struct budget *budget, const struct second *second)
 	return budget->small_every < SAMPLING_SMALL_EVERY ? &budget->small_every : &budget->progress_every;
 }
 
-/* Twice as many small operations have progress in the next second, if all that is then spent stays well below the
- * limit. */
+/* As many more small operations have progress in the next second as leave what is then spent well below the limit. */
 static void follow_more(struct budget *budget, const struct second *second)
 {
-	if (budget->small_every == 1 || budget->progress_every > 1)
+	uint32_t every = budget->small_every, kept_ppm = budget->ppm - budget->ppm / KEPT_SHARE;
+
+	if (every == 1 || budget->progress_every > 1)
 		return;
-	uint64_t more = second->spent.left_out / (budget->small_every - 1);
-	if (second->share + share_ppm(more * BUDGET_FOLLOWED_NS, second->wall_ns) <=
-	    budget->ppm - budget->ppm / KEPT_SHARE)
+	uint64_t followed = second->spent.left_out / (every - 1), more = followed;
+	while (budget->small_every > 1 &&
+	       second->share + share_ppm(more * BUDGET_FOLLOWED_NS, second->wall_ns) <= kept_ppm) {
 		budget->small_every /= 2;
+		more = followed * (2 * every / budget->small_every - 1);
+	}
 }
 
 static void turn_down(struct budget *budget, const struct second *second)

@@ -6,7 +6,7 @@
  * turned down first, then progress.
  *
  * Small operations in a row begin with few (plugin/cost/sampling.h): a loop of them, each of ten microseconds, must not
- * be slowed before it is known how many come. Once a second twice as many have progress, as long as that fits into the
+ * be slowed before it is known how many come. Once a second that is known, and as many have progress as fit into the
  * budget by what each may cost. How many come is nearly the same on all ranks of a communicator, and the sets nest.
  *
  * The scans of a job's first operations (RW_SCAN_FIRST) have a sum of their own, once: what a job that is just starting

@@ -25,6 +25,7 @@ enum {
 	BUSY_SPREAD_NS = 500000,
 	SLACK_NS = 500000,  /* the kernel may delay our wakeup by so much, to join it with others */
 	IDLE_NS = 20000000, /* after IDLE_AFTER_NS without */
+	PAUSE_NS = 500000000,
 	IDLE_AFTER_NS = 1000000000,
 	SECOND_NS = 1000000000,
 };
@@ -278,6 +279,24 @@ static void every_second(struct drain *drain, uint64_t now)
 	box_writer_expire(box, drain->count ? drain->list[0].ticket - 1 : drain->next);
 }
 
+/* This thread has not run since its last poll, for so long that no scheduler under load makes many. In place of the
+ * older one. */
+static void note_pause(struct rw_box_header *header, uint64_t until_ns)
+{
+	uint64_t from_ns = atomic_load_explicit(&header->drain_ns, memory_order_relaxed);
+	struct rw_pause *pause = &header->pauses[0];
+
+	if (!from_ns || from_ns + PAUSE_NS > until_ns)
+		return;
+	for (int i = 1; i < RW_BOX_PAUSES; i++)
+		if (atomic_load_explicit(&header->pauses[i].until_ns, memory_order_relaxed) <
+		    atomic_load_explicit(&pause->until_ns, memory_order_relaxed))
+			pause = &header->pauses[i];
+	atomic_store_explicit(&pause->until_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&pause->from_ns, from_ns, memory_order_release);
+	atomic_store_explicit(&pause->until_ns, until_ns, memory_order_release);
+}
+
 /* xorshift64*, Vigna 2016. */
 static long busy_pause(struct drain *drain)
 {
@@ -300,6 +319,8 @@ static void *run(void *argument)
 	for (;;) {
 		uint64_t now = clock_ns();
 
+		/* First: what is seen to have ended behind it was held up by it. */
+		note_pause(header, now);
 		poll(drain, now);
 		recording_sum_costs(drain->recording); /* before the budget is judged */
 		bool scans = scanning_drain(drain->recording, now);

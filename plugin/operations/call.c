@@ -73,6 +73,7 @@ static void open_group(struct recording *recording)
 static void enter_slot(struct recording *recording, struct call *call)
 {
 	struct communicator *communicator = call->communicator;
+	atomic_store_explicit(&communicator->called, true, memory_order_relaxed);
 	uint32_t pending =
 	    RW_OWNER_HOST | (communicator->counters.write && !communicator->launches_elsewhere ? RW_OWNER_GPU : 0);
 
@@ -208,6 +209,7 @@ static void enter_captured(struct recording *recording, const struct call *call)
 {
 	open_group(recording);
 	share_note_captured(&these_calls.shares, call->communicator);
+	atomic_store_explicit(&call->communicator->called, true, memory_order_relaxed);
 	these_calls.shares.launched = true; /* or its tasks come at the replay */
 	operation_count_call(call->communicator);
 	operation_count_captured(recording, call->communicator);
@@ -292,11 +294,16 @@ static void note_result(enum call_result result)
 static void lose_group(void)
 {
 	struct recording *recording = recording_get();
+	bool launches = recording && !reports_calls(recording);
 
 	these_calls.depth = 0;
 	if (recording && scanning_has_batches())
 		scanning_not_launched(reports_calls(recording));
-	close_group(true);
+	if (launches) { /* what has shown it is a task */
+		shares_are_not_followed(&these_calls.shares);
+		shares_begin_launches(recording, &these_calls.shares, these_calls.tid);
+	}
+	close_group(!launches);
 }
 
 void call_end(struct call *call, enum call_result result)
@@ -431,7 +438,7 @@ enum call_task call_task(struct recording *recording, struct communicator *commu
 	if (communicator->launches_elsewhere)
 		return CALL_TASK_OURS;
 	if (!call_launches_here() || !share_is_in(&these_calls.shares, communicator))
-		return CALL_TASK_FOREIGN;
+		return communicator->called ? CALL_TASK_OURS : CALL_TASK_FOREIGN;
 	these_calls.shares.launched = true;
 	*ticket = operation_find(recording, &these_calls.group, communicator, event);
 	if (*ticket) {

@@ -92,8 +92,12 @@ struct call *call_take(const struct communicator *communicator, const struct rec
 
 enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
 
-/* A task that no call announced (ABI < v5). OURS: it belongs to a call with a slot; *ticket is that slot's, or 0 where
- * it is not certain which one. FOREIGN: no call of the interposer's is behind it. */
+/* A task that no call announced (ABI < v5). OURS: it belongs to a call with a slot, or is the replay of a captured one;
+ * *ticket is the slot's, or 0 where it is not certain which one. FOREIGN: the interposer has seen no call on the
+ * communicator. Where it has, each of its calls has a slot already, also where NCCL starts the tasks when no wrapper is
+ * around: at the end of a group that was opened or closed past them, or on a thread of the driver. There NCCL starts
+ * those of a replay that the network takes part in, and of calls behind such a replay (NCCL 2.27, src/enqueue.cc,
+ * isHostCbEnq), on some ranks and not on others. */
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
 			 const struct recorder_bare_task *event, uint64_t *ticket);
 

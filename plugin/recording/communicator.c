@@ -133,6 +133,7 @@ static void move_in(struct recording *recording, struct communicator *communicat
 	atomic_store_explicit(&communicator->launches_elsewhere, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->launches_here, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->blocks, false, memory_order_relaxed);
+	atomic_store_explicit(&communicator->called, false, memory_order_relaxed);
 	atomic_store_explicit(&communicator->in_progress_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->settled_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&communicator->leased, false, memory_order_relaxed);

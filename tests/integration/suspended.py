@@ -6,6 +6,7 @@ stopped alone is reported as that."""
 
 import os
 import pathlib
+import re
 import signal
 import time
 
@@ -15,6 +16,7 @@ RANKS, FIRST = 8, 1
 WORKLOAD = (f"--ranks={RANKS}", "--steps=40", "--step-ms=200", "--elements=1024", "--limit=120")
 STEPS = 12  # so many have ended before anything is stopped: how long one takes is known
 STOPPED_S = 6  # all: a rank that is stopped alone is reported 3 s later
+SEEN_MS = 1500  # a step, and how long after a signal threads of a busy machine stop and go on
 PATIENCE_S = 30  # for what a collector sees, on a machine that is busy with other tests
 
 
@@ -130,22 +132,37 @@ class Freezer:
             group.rmdir()
 
 
+def check_account(failures, way, play, job, alone_s):
+    """The others waited for the first one for as long as it was stopped alone. Of the rest that is nobody's doing."""
+    report = play.start(stage.RANKWATCH, "report", play.boxes)
+    report.wait(30)
+    for what, text in (("the summary", job.err.text()), ("a report", " ".join(report.out.text().split()))):
+        waited = sum(int(ms) for ms in re.findall(rf"for rank {FIRST}: .*?(\d+) ms in each", text))
+        failures.check(waited <= 1000 * alone_s + SEEN_MS,
+                       f"{way.name}, all: {what} says {waited} ms of {alone_s:.1f} s: {text}")
+
+
 def stop_for_a_while(failures, way, more):
     """What is reported, above notices, when the first is stopped, and those that `more` chooses of the others."""
     with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
+        job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--",
+                         *stage.workload(*WORKLOAD), RANKWATCH_GPU_TIME="watermark" if more else None)
         if not failures.check(has_begun(play), f"{way.name}: the job starts"):
             return []
         pids = {event["rank"]: event["pid"] for event in play.events("start")}
+        alone_s = time.monotonic()
         way.stop([pids[FIRST]])
         failures.check(others_wait(play), f"{way.name}: the others wait")
         way.stop([pid for rank, pid in pids.items() if rank != FIRST and more])
+        alone_s = time.monotonic() - alone_s
         if more:
             failures.check(all_stopped(play), f"{way.name}: all are seen to be stopped")
         else:
             stage.wait_until(lambda: reported(job), PATIENCE_S)
         way.go_on(pids.values())
         failures.check(job.wait(90) == 0, f"{way.name}: the job ends well: {job.err.text()}")
+        if more:
+            check_account(failures, way, play, job, alone_s)
         return reported(job)
 
 

@@ -208,6 +208,48 @@ static void unclosed(struct job *job)
 	job_check(job);
 }
 
+typedef ncclResult_t group_call(void);
+
+/* How a group can begin and end. */
+static const struct {
+	group_call *open, *close;
+} ways[] = {
+	{ ncclGroupStart, ncclGroupEnd },
+	{ pncclGroupStart, pncclGroupEnd },
+	{ pncclGroupStart, ncclGroupEnd },
+	{ ncclGroupStart, pncclGroupEnd },
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+static void check_tracked(void)
+{
+	static struct rw_operation operations[JOB_LEDGER];
+	size_t count = job_operations(operations, JOB_LEDGER);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t reason = (operations[i].flags & RW_FLAG_UNTRACKED_MASK) >> RW_FLAG_UNTRACKED_SHIFT;
+
+		CHECK(reason == RW_UNTRACKED_NONE || reason == RW_UNTRACKED_BROADCAST);
+		CHECK(reason || operations[i].known & RW_KNOWN_LAUNCH);
+	}
+}
+
+/* Groups of which the wrappers see all, only the calls, or one end, beside calls that are in none. */
+static void half_seen(struct job *job)
+{
+	for (int i = 0; i < 3 * WAYS; i++) {
+		NCCL(ways[i % WAYS].open());
+		call_collectives(job, job->comm, job->stream);
+		if (i >= WAYS)
+			call_p2p(job, job->comm, job->stream);
+		NCCL(ways[i % WAYS].close());
+		job_call(job, collectives[i % sizeof(collectives)], job->comm, job->stream, 0);
+	}
+	CU(cuStreamSynchronize(job->stream));
+	job_check(job);
+	check_tracked();
+}
+
 /* NCCL alone knows where several streams of a group meet. */
 static void streams(struct job *job)
 {
@@ -462,8 +504,10 @@ static void capture(struct job *job)
 	NCCL(ncclGroupEnd());
 	CU(cuStreamEndCapture(job->stream, &graph));
 	CU(cuGraphInstantiate(&executable, graph, 0));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		CU(cuGraphLaunch(executable, job->stream));
+		job_call(job, RW_FUNCTION_ALL_REDUCE, job->comm, job->stream, 0);
+	}
 	CU(cuStreamSynchronize(job->stream));
 	CU(cuGraphExecDestroy(executable));
 	CU(cuGraphDestroy(graph)); /* NCCL's communicators outlive their graphs */
@@ -471,6 +515,17 @@ static void capture(struct job *job)
 	CU(cuStreamSynchronize(job->stream));
 	job_check(job);
 	check_communicator(0, false, 2);
+}
+
+/* Where a proxy has work NCCL reports the tasks of each replay, and of calls behind replays that have not run, on a
+ * thread of the driver. */
+static void over_hosts(struct job *job)
+{
+	ncclUniqueId id = job_id(job, 0);
+
+	setenv("NCCL_HOSTID", job->rank ? "other" : "one", 1);
+	NCCL(ncclCommInitRank(&job->comm, job->nranks, id, job->rank));
+	capture(job);
 }
 
 static const struct {
@@ -485,8 +540,10 @@ static const struct {
 	{ "refused", refused, 2, true },  { "nonblocking", nonblocking, 2, false },
 	{ "simulated", simulated, 2, true },
 	{ "unclosed", unclosed, 2, true },
+	{ "half-seen", half_seen, 2, true },
 	{ "configured", configured, 2, true },
 	{ "capture", capture, 2, true },
+	{ "over-hosts", over_hosts, 3, false },
 };
 
 int main(int argc, char **argv)

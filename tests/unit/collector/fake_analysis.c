@@ -158,6 +158,13 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id process,
 	return 0;
 }
 
+int analysis_set_interruptions(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box,
+			       uint64_t until_ns)
+{
+	(void)analysis, (void)process, (void)box, (void)until_ns;
+	return 0;
+}
+
 int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, const struct rw_box_header *box)
 {
 	(void)analysis, (void)process, (void)box;

@@ -175,12 +175,16 @@ Test(budget, all_small_operations_have_progress_where_the_budget_pays_for_them)
 {
 	begin();
 	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY);
-	for (int i = 0; i < 4; i++)
-		second_of_small(400);
+	second_of_small(400);
 	cr_expect_eq(budget.small_every, 1, "400 a second: 0.2 %% of the time");
 	for (int i = 0; i < 100; i++)
 		second_of_small(400);
 	cr_expect_eq(budget.small_every, 1, "and it stays so");
+	begin();
+	for (int i = 0; i < 10; i++) {
+		second_of_small(1600);
+		cr_expect_eq(budget.small_every, 4, "one in four of 1,600 a second, from the first second on");
+	}
 }
 
 Test(budget, a_loop_of_small_operations_is_not_slowed)

@@ -997,6 +997,49 @@ Test(job_half, compares_no_calls_of_what_may_be_several_communicators_of_one_id)
 	cr_expect_eq(findings_of_orders(2, 3, RW_MESSAGE_MIXED), 0, "its host says so");
 }
 
+static void keep_severity(void *argument, const struct rw_finding *finding)
+{
+	enum rw_severity *severity = argument;
+
+	*severity = finding->severity;
+}
+
+/* Rank 2 has made other calls than ranks 0 and 1: how grave that is where rank 0's host says this of its membership. */
+static enum rw_severity severity_of_orders(uint8_t flags, uint64_t from_s)
+{
+	enum rw_severity severity = RW_CRITICAL + 1;
+	struct job_half *half = job_half_new("j", keep_severity, &severity);
+
+	for (uint64_t second = 0; second < 60; second++) {
+		for (int32_t rank = 0; rank < 3; rank++) {
+			const char host[] = { (char)('a' + rank), '\0' };
+			struct batch batch = batch_of(host, second, 3);
+			batch.messages[0] = rank_message(rank, 0, RW_MESSAGE_ALIVE);
+			batch.messages[1] = member_message(rank, 9, 3);
+			batch.messages[1].member.flags = !rank && second >= from_s ? flags : 0;
+			batch.messages[2] = (struct rw_message){ .type = RW_MESSAGE_CALLS, .rank = rank,
+								 .calls = { .comm = 9, .calls = 64, .hash = 4 } };
+			if (second >= 30) {
+				batch.messages[2].calls.calls = 128;
+				batch.messages[2].calls.hash = rank == 2 ? 5 : 6;
+			}
+			cr_assert_eq(take(half, &batch, 20 + (double)second, NULL), 0);
+		}
+		job_half_tick(half, (20 + second) * 1000000000);
+	}
+	job_half_free(half);
+	return severity;
+}
+
+Test(job_half, what_compares_ranks_is_inconclusive_once_a_host_says_that_the_event_mask_was_changed)
+{
+	enum rw_severity usual = severity_of_orders(0, 0);
+
+	cr_expect(usual == RW_WARNING || usual == RW_CRITICAL);
+	cr_expect_eq(severity_of_orders(RW_MESSAGE_MASKED, 0), RW_NOTICE);
+	cr_expect_eq(severity_of_orders(RW_MESSAGE_MASKED, 31), RW_NOTICE, "the message comes behind the change");
+}
+
 /* What was last reported of a rank that has ended. */
 struct gone {
 	unsigned count;

@@ -82,6 +82,55 @@ Test(account, says_whom_the_others_waited_for_in_which_steps_and_why)
 	}
 }
 
+/* A rank comes 6 s late in one step, and so many have not run for nearly as long. */
+static struct analysis_account account_of_paused(int paused, struct history_job job)
+{
+	struct played run = { .history = history_new(&job) };
+
+	run.analysis = analysis_new(false, history_emit, run.history);
+	double step_ms = history_step_ms(run.history, 30);
+	struct rw_box_header box = { .pauses[1] = { (uint64_t)((step_ms + 100) * 1e6),
+						    (uint64_t)((step_ms + 6000) * 1e6) } };
+	history_play(run.history, run.analysis, step_ms + 50);
+	for (int rank = 0; rank < paused; rank++)
+		cr_assert_eq(analysis_set_interruptions(run.analysis, (analysis_process_id)rank + 100, &box,
+							box.pauses[1].until_ns),
+			     0);
+	history_play(run.history, run.analysis, 0);
+	run.findings = history_findings(run.history, &run.count);
+	for (size_t i = 0; i < run.count; i++)
+		cr_expect_neq(run.findings[i].kind, RW_KIND_STRAGGLER, "%d paused: %s", paused, run.findings[i].text);
+	struct analysis_account told = account_of(&run);
+	end(&run);
+	return told;
+}
+
+Test(account, time_in_which_the_whole_job_was_stopped_is_nobodys)
+{
+	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
+
+	for (int kind = 0; kind < 2; kind++) {
+		job.faults[0] = (struct history_fault){ .kind = kind ? FAULT_HOST : FAULT_DEVICE,
+							.rank = 3,
+							.first_step = 30,
+							.last_step = 30,
+							.ms = 6100 };
+		struct analysis_account all = account_of_paused(8, job), some = account_of_paused(7, job);
+		cr_assert_eq(some.loss_count, 1);
+		cr_expect_eq(some.losses[0].rank, 3);
+		cr_expect_float_eq(some.losses[0].step_ms, 6100, 100, "%f", some.losses[0].step_ms);
+		cr_expect_eq(all.loss_count, 0);
+		cr_expect_lt(all.wait, 0.03, "%f", all.wait);
+		cr_expect_lt(all.unseen, 0.001, "%f", all.unseen);
+		cr_expect_gt(all.own, 0.9, "%f", all.own);
+		cr_expect_float_eq(all.own + all.wait + all.transfer + all.unseen, 1, 1e-9);
+		job.hosts = 2; /* of which the other one may have run */
+		job.seen = 6;
+		cr_expect_gt(account_of_paused(6, job).wait + account_of_paused(6, job).unseen, 0.2);
+		job.hosts = job.seen = 0;
+	}
+}
+
 /* The thread that it waited for was not seen to wake it: the finding is `likely`, and so is what the account says. */
 Test(account, says_that_a_cause_is_only_likely)
 {

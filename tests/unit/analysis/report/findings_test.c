@@ -21,7 +21,7 @@ static struct told {
 static struct findings findings;
 static struct process process;
 static struct process *processes[] = { &process };
-static const struct job job = { .processes = processes, .process_count = 1 };
+static struct job job = { .processes = processes, .process_count = 1 };
 
 static void hear(void *argument, const struct rw_finding *finding)
 {
@@ -100,9 +100,9 @@ Test(findings, what_compares_ranks_is_inconclusive_once_the_event_mask_was_chang
 		record->finding.operation.phase = cases[i].phase;
 		for (int k = 0; k < RECORD_MISSING; k++)
 			record_add_missing(record, "something else");
-		process.mask_ns = cases[i].mask_ns;
+		job.masked_ns = cases[i].mask_ns;
 		findings_tell(&findings, record, 60000000000);
-		process.mask_ns = 0;
+		job.masked_ns = 0;
 		cr_assert_eq(findings.count, 1);
 		finding = &findings.records[0]->finding;
 		cr_expect_eq(finding->confidence == RW_INCONCLUSIVE, cases[i].in_doubt, "%zu", i);

@@ -41,6 +41,7 @@ static void call(struct small_job *job, int rank, uint64_t step, uint64_t number
 		.dtype = RW_DTYPE_FLOAT32,
 		.count = 3000,
 		.sequence = gathers ? step * GATHERS + number - 1 : step * 2 + last,
+		.nccl_sequence = gathers ? step * GATHERS + number - 1 : step * 2 + last,
 		.api_tid = 100,
 		.group = sees_all(rank) ? (uint32_t)tickets[rank] : 0,
 		.api_ns = at_ns,

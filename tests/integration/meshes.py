@@ -69,7 +69,8 @@ def limit_s(job, first=FAULT_STEP, within_steps=WITHIN_STEPS, more_s=MORE_S):
 
 def steps_of(job):
     steps = stage.job_result(job)["step_ms"]
-    return f", steps of {statistics.median(steps[:FAULT_STEP]):.0f} ms before and {statistics.median(steps[FAULT_STEP:]):.0f} ms after"
+    return (f", steps of {statistics.median(steps[:FAULT_STEP]):.0f} ms before and "
+            f"{statistics.median(steps[FAULT_STEP:]):.0f} ms after")
 
 
 def judge(failures, play, name, job, slow_ranks):

@@ -54,7 +54,8 @@ def deadline_start(scenario, events):
         late = [event for event in late if event["rank"] == scenario["rank"]]
         known = stage.late_in_a_row(late, ALWAYS_STEPS if late and late[0]["step"] == 1 else 3)
         return (known["monotonic_ns"], STRAGGLER_S) if known else None
-    limit_s = SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S if in_init(events) else STUCK_S
+    limit_s = (SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S
+               if in_init(events) else STUCK_S)
     return (faults[0]["monotonic_ns"], limit_s) if faults else None
 
 
@@ -134,9 +135,8 @@ def check_forecast(failures, events, watchdog):
     the limit."""
     late = [event for event in events if event["event"] == "late_step"][4:]
     reached = watchdog.get("reached")
-    if not failures.check(reached,
-                          f"it says when the watchdog is reached: {watchdog}") or not failures.check(len(late) > 12,
-                                                                                                     "enough late steps"):
+    says = failures.check(reached, f"it says when the watchdog is reached: {watchdog}")
+    if not says or not failures.check(len(late) > 12, "enough late steps"):
         return
     slope, first = statistics.linear_regression([event["step"] for event in late], [event["late_ms"] for event in late])
     failures.check(abs(reached["wait_grows_ms"] - slope) <= 0.3 * slope,

@@ -58,10 +58,8 @@ def escapes(failures, head, scratch):
             ("a file below a link", [b"lproc/1/fd/1", b"xproc/1/fd/1/victim"], [bytes(scratch), b""])):
         order = b"t" + b"".join(b"nx" for _ in names) + b"e"
         numbers = b"".join(number(i) + number(0) + number(0) + number(len(text)) + text for i, text in enumerate(texts))
-        content = head + stream(b"o", order) + stream(b"t", number(1)) + stream(b"n",
-                                                                                b"".join(one + b"\0"
-                                                                                         for one in names)) + \
-            stream(b"x", numbers)
+        texts = b"".join(one + b"\0" for one in names)
+        content = head + stream(b"o", order) + stream(b"t", number(1)) + stream(b"n", texts) + stream(b"x", numbers)
         refused(failures, what, gzip.compress(content), scratch, "damaged")
         failures.check(not victim.exists(), f"{what}: nothing was written there")
 

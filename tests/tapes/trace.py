@@ -191,7 +191,8 @@ def read_perfetto(path):
         if event.type != 3:
             backwards += at < last.get(event.track_uuid, 0)
             last[event.track_uuid] = at
-        value = lambda one: texts[one.string_value_iid] if one.HasField("string_value_iid") else one.string_value if one.HasField("string_value") else one.int_value
+        value = (lambda one: texts[one.string_value_iid] if one.HasField("string_value_iid") else one.string_value
+                 if one.HasField("string_value") else one.int_value)
         arguments = {names[one.name_iid]: value(one) for one in event.debug_annotations}
         named += event.HasField("name_iid")
         if event.type == 4:

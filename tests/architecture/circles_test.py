@@ -16,9 +16,9 @@ def tree(*calls):
     for name in "abc":
         others = [other for one, other in calls if one == name]
         texts[f"{name}.h"] = f"void {name}_do(int number);\n"
-        texts[f"{name}.c"] = "".join(f'#include "{other}.h"\n'
-                                     for other in others) + f"void {name}_do(int number)\n{{\n" + "".join(
-            f"\t{other}_do(number);\n" for other in others) + "}\n"
+        included = "".join(f'#include "{other}.h"\n' for other in others)
+        called = "".join(f"\t{other}_do(number);\n" for other in others)
+        texts[f"{name}.c"] = f"{included}void {name}_do(int number)\n{{\n{called}}}\n"
     return texts
 
 

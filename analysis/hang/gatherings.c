@@ -34,12 +34,12 @@ static int by_init_and_rank(const void *a, const void *b)
 
 const struct member *gatherings_parent(const struct process *process, const struct communicator **parent)
 {
-	for (uint32_t i = 0; process->init.parent && i < process->seat_count; i++) {
-		const struct seat *seat = &process->seats[i];
-		const struct member *member = job_seated(seat);
-		if (!member || seat->communicator->id != process->init.parent || member->comm_rank != process->init.rank || member->ended)
+	for (uint32_t i = 0; process->init.parent && i < process->membership_count; i++) {
+		const struct membership *membership = &process->memberships[i];
+		const struct member *member = job_member_of(membership);
+		if (!member || membership->communicator->id != process->init.parent || member->comm_rank != process->init.rank || member->ended)
 			continue;
-		*parent = seat->communicator;
+		*parent = membership->communicator;
 		return member;
 	}
 	return NULL;

@@ -399,9 +399,9 @@ static const struct member *asked_member(const struct job *job, const struct ini
 		const struct process *process = job->processes[i];
 		if (process->world_rank != asked->world_rank || process_is_dead(process))
 			continue;
-		for (uint32_t k = 0; k < process->seat_count; k++)
-			if (process->seats[k].communicator && rw_message_parent(process->seats[k].communicator->id) == asked->parent)
-				return job_seated(&process->seats[k]);
+		for (uint32_t k = 0; k < process->membership_count; k++)
+			if (process->memberships[k].communicator && rw_message_parent(process->memberships[k].communicator->id) == asked->parent)
+				return job_member_of(&process->memberships[k]);
 	}
 	return NULL;
 }

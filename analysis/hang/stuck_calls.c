@@ -64,8 +64,8 @@ static uint64_t in_wait_signal(const struct sight *sight, const struct process *
 	uint64_t first_ns = 0;
 
 	(void)sight;
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
 		uint64_t since_ns = member && !member->ended ? member->signal_since_ns : 0;
 		if (since_ns && (!first_ns || since_ns < first_ns))
 			first_ns = since_ns;

@@ -225,12 +225,12 @@ static uint64_t idle_since(const struct process *process)
 
 static bool stands_anywhere(const struct process *process)
 {
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct communicator *communicator = process->seats[i].communicator;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct communicator *communicator = process->memberships[i].communicator;
 		if (!communicator)
 			continue;
 		for (const struct instance *at = communicator->unfinished_first; at; at = at->next)
-			if (waiting_stands(at, process->seats[i].member))
+			if (waiting_stands(at, process->memberships[i].member))
 				return true;
 	}
 	return false;
@@ -298,8 +298,8 @@ void standing_tick(struct roster *roster, const struct analysis *analysis, struc
 
 static bool is_shared(const struct process *process)
 {
-	for (uint32_t i = 0; i < process->seat_count; i++)
-		if (process->seats[i].communicator && roster_spans(process->seats[i].communicator))
+	for (uint32_t i = 0; i < process->membership_count; i++)
+		if (process->memberships[i].communicator && roster_spans(process->memberships[i].communicator))
 			return true;
 	return false;
 }

@@ -146,7 +146,8 @@ static uint32_t count_before(const struct job *job, const struct process *proces
 	return count;
 }
 
-/* So many of that id the process was in before, of whatever size: all its members that were in all of them count alike. */
+/* So many of that id the process was in before, of whatever size: all its members that were in all of them count alike.
+ */
 static uint64_t told_id(const struct job *job, const struct process *process, const struct rw_communicator *described,
 			uint32_t occurrence)
 {

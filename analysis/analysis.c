@@ -87,9 +87,9 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint
 	struct process *process = job_process(&analysis->job, id);
 	if (process && job_was_left(process, index))
 		return 0;
-	if (!process || index >= process->seat_count || !process->seats[index].communicator)
+	if (!process || index >= process->membership_count || !process->memberships[index].communicator)
 		return -EINVAL;
-	struct member *member = job_seated(&process->seats[index]);
+	struct member *member = job_member_of(&process->memberships[index]);
 	bool waits = page->signalled < page->signal_waits && page->signal_since_ns > member->created_ns;
 	member->signal_since_ns = waits ? page->signal_since_ns : 0;
 	process->waits_for_signals |= page->signal_waits && page->signal_since_ns > member->created_ns;
@@ -140,10 +140,10 @@ int analysis_add_progress(struct analysis *analysis, analysis_process_id id, uin
 	struct process *process = job_process(&analysis->job, id);
 	if (process && job_was_left(process, index))
 		return 0;
-	if (!process || index >= process->seat_count || !process->seats[index].communicator)
+	if (!process || index >= process->membership_count || !process->memberships[index].communicator)
 		return -EINVAL;
-	const struct seat *seat = &process->seats[index];
-	struct member *member = &seat->communicator->members[seat->member];
+	const struct membership *membership = &process->memberships[index];
+	struct member *member = &membership->communicator->members[membership->member];
 	/* The words carry no time of their own. */
 	if ((member->gpu_started != gpu_started || member->gpu_done != gpu_done) && now_ns > process->gpu_moved_ns)
 		process->gpu_moved_ns = now_ns;
@@ -178,11 +178,11 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 	const struct process *process = job_process(&analysis->job, network->process);
 	if (process && job_was_left(process, network->index))
 		return 0;
-	if (!process || network->index >= process->seat_count || !process->seats[network->index].communicator ||
+	if (!process || network->index >= process->membership_count || !process->memberships[network->index].communicator ||
 	    network->to_ns < network->from_ns)
 		return -EINVAL;
-	const struct seat *seat = &process->seats[network->index];
-	return transfer_add_network(&analysis->transfers, seat->communicator, seat->member, network);
+	const struct membership *membership = &process->memberships[network->index];
+	return transfer_add_network(&analysis->transfers, membership->communicator, membership->member, network);
 }
 
 int analysis_set_life(struct analysis *analysis, analysis_process_id id, enum analysis_life life, int exit_status,

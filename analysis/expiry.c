@@ -75,7 +75,7 @@ void expiry_tick(struct analysis *analysis, uint64_t now_ns)
 		struct communicator *communicator = job->communicators[i];
 		if (is_due(analysis, communicator, now_ns) &&
 		    transfers_drop(&analysis->transfers, communicator->index)) {
-			job_leave_seats(communicator);
+			job_leave_communicator(communicator);
 			give_back(analysis, communicator);
 		} else {
 			job->communicators[kept++] = communicator;

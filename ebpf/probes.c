@@ -20,7 +20,7 @@
 #include "ebpf/kernel_symbols.h"
 #include "ebpf/task_pass.h"
 #include "ebpf/rights.h"
-#include "ebpf/waits.h"
+#include "ebpf/ring_entry.h"
 
 #include "waits.skel.h"
 

@@ -10,7 +10,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "ebpf/kernel_types.bpf.h"
-#include "ebpf/waits.h"
+#include "ebpf/ring_entry.h"
 
 enum {
 	OUTSIDE = -1, /* of any system call */

@@ -10,6 +10,7 @@
 
 #include "analysis/analysis.h"
 #include "blackbox/reader.h"
+#include "feed/host_samples.h"
 
 struct feed;
 
@@ -18,9 +19,6 @@ struct feed;
 struct feed *feed_new(struct analysis *analysis, analysis_process_id id, struct box_reader *reader);
 void feed_free(struct feed *feed);
 
-/* Names the file system and the device of a device number (makedev) as the box's process sees them. It leaves "" what
- * it does not know. The caller fills the arrays with 0 before. */
-typedef void feed_mount(void *argument, uint64_t device, char file_system[16], char device_name[32]);
 /* For a live box: `mount` is called once per file of the process's own samples. NULL, the default: nothing is
  * called. */
 void feed_set_mount(struct feed *feed, feed_mount *mount, void *argument);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
-#include "feed/feed.h"
 
 enum {
 	/* With more threads or open files than these in one process, those that were named longest ago are
@@ -15,6 +14,10 @@ enum {
 	HOST_SAMPLES_THREADS = 512,
 	HOST_SAMPLES_FILES = 128,
 };
+
+/* Names the file system and the device of a device number (makedev) as the box's process sees them. It leaves "" what
+ * it does not know. The caller fills the arrays with 0 before. */
+typedef void feed_mount(void *argument, uint64_t device, char file_system[16], char device_name[32]);
 
 struct sampled_thread {
 	uint32_t tid;

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""reach.py VERSION FILE…: fails unless every FILE loads with glibc VERSION (2.28) and nothing else: it may need no other library, no newer
-symbol, no path of its own to look for libraries in, no executable stack. Prints the newest version that each one needs."""
+"""reach.py VERSION FILE…: fails unless every FILE loads with glibc VERSION (2.28) and nothing else: it may need no
+other library, no newer symbol, no path of its own to look for libraries in, no executable stack. Prints the newest
+version that each one needs."""
 import re
 import subprocess
 import sys
 
-LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2",
+             "ld-linux-aarch64.so.1"}
 
 
 def number(version):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""wheel.py TREE VERSION TAG DIRECTORY: makes the wheel of the relocatable tree and of packaging/python, with the standard library alone. The
-same files give the same bytes; the time of all is SOURCE_DATE_EPOCH."""
+"""wheel.py TREE VERSION TAG DIRECTORY: makes the wheel of the relocatable tree and of packaging/python, with the
+standard library alone. The same files give the same bytes; the time of all is SOURCE_DATE_EPOCH."""
 import base64
 import hashlib
 import os
@@ -50,7 +50,8 @@ def contents(tree, version, tag):
         made[str(file.relative_to(HERE / "python"))] = file.read_bytes(), 0o644
     for part in PARTS:
         for file in files_below(tree, part):
-            made[f"rankwatch/_tree/{file.relative_to(tree)}"] = file.read_bytes(), 0o755 if os.access(file, os.X_OK) else 0o644
+            mode = 0o755 if os.access(file, os.X_OK) else 0o644
+            made[f"rankwatch/_tree/{file.relative_to(tree)}"] = file.read_bytes(), mode
     for part in SHARED:
         for file in files_below(tree, part):
             made[f"{data}/{file.relative_to(tree)}"] = file.read_bytes(), 0o644

@@ -10,7 +10,15 @@
 #include "suite/chances.h"
 #include "suite/give_up.h"
 
-enum { LOOK_MS = 100, NVML_MS = 500, WRITER_TID = 500000, COMMUNICATORS = 3, NEIGHBOURS = 2, PROCESS_BASE = 100, GPUS_SHOWN = 128 };
+enum {
+	LOOK_MS = 100,
+	NVML_MS = 500,
+	WRITER_TID = 500000,
+	COMMUNICATORS = 3,
+	NEIGHBOURS = 2,
+	PROCESS_BASE = 100,
+	GPUS_SHOWN = 128
+};
 static const double stall_seen_ms = 0.5;
 
 struct queue {
@@ -60,7 +68,11 @@ static uint64_t ns(double ms)
 
 static void join(struct records *records, int rank, uint32_t index, uint64_t id, int number, int size, int hosts)
 {
-	const struct rw_communicator communicator = { .id = id, .rank = number, .nranks = size, .nnodes = hosts, .created_ns = 1,
+	const struct rw_communicator communicator = { .id = id,
+						      .rank = number,
+						      .nranks = size,
+						      .nnodes = hosts,
+						      .created_ns = 1,
 						      .api_count = records->boxes[rank].announced[index] };
 
 	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index,
@@ -209,8 +221,13 @@ static struct analysis_wait *add_wait(struct records *records, int rank, uint32_
 			suite_give_up();
 	}
 	struct analysis_wait *wait = &records->waits[records->wait_count++];
-	*wait = (struct analysis_wait){ .process = (analysis_process_id)(PROCESS_BASE + rank), .level = RW_LEVEL_EBPF, .tid = tid,
-					.start_ns = ns(from_ms), .end_ns = ns(until_ms), .system_call = -1, .fd = -1 };
+	*wait = (struct analysis_wait){ .process = (analysis_process_id)(PROCESS_BASE + rank),
+					.level = RW_LEVEL_EBPF,
+					.tid = tid,
+					.start_ns = ns(from_ms),
+					.end_ns = ns(until_ms),
+					.system_call = -1,
+					.fd = -1 };
 	snprintf(wait->thread, sizeof(wait->thread), "%s", thread);
 	return wait;
 }

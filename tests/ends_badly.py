@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ends_badly.py PROGRAM [leaks]: what a test of Criterion does behind its function, and leaves, counts. The program's tests end badly,
-and each must have failed for its own reason; leaks: it is built so that leaks are found."""
+"""ends_badly.py PROGRAM [leaks]: what a test of Criterion does behind its function, and leaves, counts. The program's
+tests end badly, and each must have failed for its own reason; leaks: it is built so that leaks are found."""
 
 import os
 import re
@@ -26,10 +26,12 @@ PASS = {"ends_well::what_its_suite_gives_back_is_no_leak", "ends_well::nothing_i
 
 def main(program, *what):
     fail = {**FAIL, **(FAIL_WITH_LEAKS if "leaks" in what else {})}
-    options = [option for option in os.environ.get("ASAN_OPTIONS", "").split(":") if option and not option.startswith("log_path=")]
+    options = [option for option in os.environ.get("ASAN_OPTIONS", "").split(":") if option
+               and not option.startswith("log_path=")]
     with tempfile.TemporaryDirectory() as unread:  # what the sanitizer says of these leaks is for nobody
         environment = {**os.environ, "ASAN_OPTIONS": ":".join([*options, f"log_path={unread}/said"])}
-        done = subprocess.run([program, "--tap", "-j1"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run([program, "--tap", "-j1"], env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
     results = dict(re.findall(r"^(?:not )?ok - (\S+)(.*(?:\n(?!ok|not ok).*)*)", done.stdout, re.M))
     passed = set(re.findall(r"^ok - (\S+)", done.stdout, re.M))
     wrong = [name for name in fail if name in passed or not re.search(fail[name], results.get(name, ""))]

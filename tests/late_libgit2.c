@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 typedef int called_t(void);
-typedef int diff_buffers_t(const void *before, size_t before_size, const char *before_name, const void *after, size_t after_size,
-			   const char *after_name, const void *options, called_t *on_file, called_t *on_binary, called_t *on_hunk,
-			   called_t *on_line, void *argument);
+typedef int diff_buffers_t(const void *before, size_t before_size, const char *before_name, const void *after,
+			   size_t after_size, const char *after_name, const void *options, called_t *on_file,
+			   called_t *on_binary, called_t *on_hunk, called_t *on_line, void *argument);
 
 extern const char late_libgit2[];
 called_t git_libgit2_init, git_libgit2_shutdown;
@@ -29,9 +29,9 @@ int git_libgit2_shutdown(void)
 	return 0;
 }
 
-int git_diff_buffers(const void *before, size_t before_size, const char *before_name, const void *after, size_t after_size,
-		     const char *after_name, const void *options, called_t *on_file, called_t *on_binary, called_t *on_hunk,
-		     called_t *on_line, void *argument)
+int git_diff_buffers(const void *before, size_t before_size, const char *before_name, const void *after,
+		     size_t after_size, const char *after_name, const void *options, called_t *on_file,
+		     called_t *on_binary, called_t *on_hunk, called_t *on_line, void *argument)
 {
 	void *library = dlopen(late_libgit2, RTLD_LAZY | RTLD_LOCAL);
 	called_t *begin = library ? (called_t *)dlsym(library, "git_libgit2_init") : NULL;
@@ -39,6 +39,6 @@ int git_diff_buffers(const void *before, size_t before_size, const char *before_
 
 	if (!begin || !diff || begin() < 0)
 		return -1;
-	return diff(before, before_size, before_name, after, after_size, after_name, options, on_file, on_binary, on_hunk, on_line,
-		    argument);
+	return diff(before, before_size, before_name, after, after_size, after_name, options, on_file, on_binary,
+		    on_hunk, on_line, argument);
 }

@@ -65,11 +65,16 @@ static void describe(const struct tally *tally, const struct tally_group *group,
 }
 
 /* Why a cause is likely and no more, as a finding says it. */
-static const char in_files_meanwhile[] = "which thread ends that wait: it was not observed; the thread that used files meanwhile is assumed";
-static const char waker_unseen[] = "which thread or process was to end that wait: the samples do not show it, and the cause lies there";
-static const char other_end_seen[] = "which process ends that wait: it was not observed; the only child that can is assumed";
-static const char few_samples[] = "what it did in most of that time: it was sampled too seldom, and what the samples show is assumed to have lasted";
-static const char state_only[] = "what it waits for: only its state (D, uninterruptible) was seen, which most often is a wait for a disk";
+static const char in_files_meanwhile[] =
+    "which thread ends that wait: it was not observed; the thread that used files meanwhile is assumed";
+static const char waker_unseen[] =
+    "which thread or process was to end that wait: the samples do not show it, and the cause lies there";
+static const char other_end_seen[] =
+    "which process ends that wait: it was not observed; the only child that can is assumed";
+static const char few_samples[] =
+    "what it did in most of that time: it was sampled too seldom, and what the samples show is assumed to have lasted";
+static const char state_only[] =
+    "what it waits for: only its state (D, uninterruptible) was seen, which most often is a wait for a disk";
 static const char has_a_rival[] = "which of two causes it is: another one took nearly as much of that time";
 
 /* Every other class counts, sleep too: a thread that sleeps for as long as it waits for a lock is not certain to be
@@ -180,7 +185,8 @@ static bool is_local_channel(const struct intern *intern, const struct evidence_
 }
 
 /* A child that ends, or the other end of a pipe: one process that ended nearly all of this class's waits. 0: none. */
-static int32_t process_that_woke(const struct search *search, const struct tally *tally, const struct tally_group *group)
+static int32_t process_that_woke(const struct search *search, const struct tally *tally,
+				 const struct tally_group *group)
 {
 	const struct evidence_piece *piece = group->longest;
 	bool is_told = piece->out_of_process_wake && piece->waker_pid && piece->waker &&
@@ -230,8 +236,9 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 
 /* The kernel's stack shows TCP, whose packets an interrupt brings: there is no waker to follow, but a child may be at
  * the other end. */
-static void name_peer(const struct search *search, uint32_t tid, const struct tally *tally, const struct tally_group *group,
-		      const struct cause_window *windows, uint32_t count, struct cause *cause)
+static void name_peer(const struct search *search, uint32_t tid, const struct tally *tally,
+		      const struct tally_group *group, const struct cause_window *windows, uint32_t count,
+		      struct cause *cause)
 {
 	struct cause_window waits[CAUSE_WINDOWS];
 	uint32_t wait_count = wait_windows(search, tid, tally, group, windows, count, waits);
@@ -322,7 +329,8 @@ static bool join_convoy(const struct search *search, uint32_t tid, const struct 
 	const struct evidence *evidence = &search->process->evidence;
 	struct convoy convoy;
 
-	if (tally->sampled || !convoy_find(search->intern, evidence, tid, windows, count, tally->by_class[RW_CAUSE_LOCK], &convoy))
+	if (tally->sampled ||
+	    !convoy_find(search->intern, evidence, tid, windows, count, tally->by_class[RW_CAUSE_LOCK], &convoy))
 		return false;
 	struct cause_hop *hop = &cause->hops[cause->hop_count++];
 	hop->tid = tid;
@@ -428,7 +436,8 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 			   children_get_on(process->children, from_ns, to_ns));
 }
 
-bool cause_is_in_driver(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
+bool cause_is_in_driver(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
+			uint64_t to_ns)
 {
 	uint64_t kept = evidence_kept(&process->evidence), newest_ns = 0;
 	bool in_driver = false;
@@ -443,14 +452,16 @@ bool cause_is_in_driver(const struct intern *intern, const struct process *proce
 	return in_driver;
 }
 
-bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause, uint64_t ended_by_ns)
+bool cause_ended_before(const struct intern *intern, const struct process *process, const struct cause *cause,
+			uint64_t ended_by_ns)
 {
 	static const char socket[] = "socket:";
 	uint64_t kept = evidence_kept(&process->evidence);
 	/* A pipe or a lock is another thread's or child's to end; what that does is looked at, or can be. Of TCP a
 	 * child that has the other end is only likely to end it. */
 	bool is_followed = cause->hop_count && !(cause->by_process && strstr(intern_text(intern, cause->path), " to "));
-	if (cause->class_ != RW_CAUSE_SOCKET || is_followed || strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
+	if (cause->class_ != RW_CAUSE_SOCKET || is_followed ||
+	    strncmp(intern_text(intern, cause->path), socket, strlen(socket)) != 0)
 		return false;
 	for (uint64_t age = 0; age < kept; age++) {
 		const struct evidence_piece *piece = evidence_at(&process->evidence, age);

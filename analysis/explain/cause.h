@@ -92,7 +92,8 @@ bool cause_progress(const struct intern *intern, const struct process *process, 
 		    uint64_t from_ns, uint64_t to_ns);
 
 /* Whether the thread waits for its GPU, by the newest evidence about it between the two times. */
-bool cause_is_in_driver(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns, uint64_t to_ns);
+bool cause_is_in_driver(const struct intern *intern, const struct process *process, uint32_t tid, uint64_t from_ns,
+			uint64_t to_ns);
 
 /* Whether the thread has waited on the cause's socket before, in a wait that ended by itself by ended_by_ns at the
  * latest. The socket is one that leads out of the process, such as one of a data service. */

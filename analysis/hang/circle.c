@@ -152,7 +152,8 @@ static bool find_crossing(const struct circle *circle, struct crossing *crossing
 
 	*crossing = (struct crossing){ 0 };
 	if (severity == RW_NOTICE || circle->count != 2 || communicator == other->communicator || all < 3 ||
-	    other->communicator->member_count != all || job_unseen(communicator) || instance_is_point_to_point(one) || instance_is_point_to_point(other))
+	    other->communicator->member_count != all || job_unseen(communicator) || instance_is_point_to_point(one) ||
+	    instance_is_point_to_point(other))
 		return false;
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t rank = communicator->members[i].rank;
@@ -188,7 +189,8 @@ static void write_crossing(struct record *record, const struct job *job, const s
 }
 
 /* Names the one that has another order than all others, or nobody. */
-static struct record *new_record(const struct analysis *analysis, const struct circle *circle, const struct crossing *crossing)
+static struct record *new_record(const struct analysis *analysis, const struct circle *circle,
+				 const struct crossing *crossing)
 {
 	const struct job *job = &analysis->job;
 	uint32_t ranks[CIRCLE_RANKS_MAX];
@@ -206,8 +208,8 @@ static struct record *new_record(const struct analysis *analysis, const struct c
 	return record;
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct circle *circle, enum rw_severity severity,
-				  uint64_t now_ns)
+static struct record *make_record(const struct analysis *analysis, const struct circle *circle,
+				  enum rw_severity severity, uint64_t now_ns)
 {
 	struct crossing crossing;
 	bool odd = find_crossing(circle, &crossing, severity);

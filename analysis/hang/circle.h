@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds circles of ranks that wait for each other. One rank waits in an operation for a second one, which waits in another operation,
- * mostly on another communicator, for the next, and so on; the last waits for the first. None of them can arrive, and none is the only
- * one at fault. docs/analysis.md, "Hang and gone".
+ * Finds circles of ranks that wait for each other. One rank waits in an operation for a second one, which waits in
+ * another operation, mostly on another communicator, for the next, and so on; the last waits for the first. None of
+ * them can arrive, and none is the only one at fault. docs/analysis.md, "Hang and gone".
  */
 #ifndef ANALYSIS_HANG_CIRCLE_H
 #define ANALYSIS_HANG_CIRCLE_H

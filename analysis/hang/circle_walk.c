@@ -24,7 +24,8 @@ static void begin_with_lowest(uint32_t *ranks, uint32_t count)
 	memcpy(ranks, turned, count * sizeof(*ranks));
 }
 
-uint32_t circle_walk(uint32_t rank, circle_awaited *awaited, const void *argument, bool *met, uint32_t ranks[CIRCLE_RANKS_MAX])
+uint32_t circle_walk(uint32_t rank, circle_awaited *awaited, const void *argument, bool *met,
+		     uint32_t ranks[CIRCLE_RANKS_MAX])
 {
 	uint32_t way[CIRCLE_RANKS_MAX], count = 0;
 

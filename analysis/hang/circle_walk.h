@@ -16,6 +16,7 @@ typedef uint32_t circle_awaited(const void *argument, uint32_t rank);
 /* Walks on from `rank` over ranks that are not marked in `met` (by rank), and marks them. Returns how many ranks the
  * circle has to which this leads, and fills in `ranks` in their order, the lowest first; 0: it leads to none. Ranks
  * that only lead into the circle are left out. */
-uint32_t circle_walk(uint32_t rank, circle_awaited *awaited, const void *argument, bool *met, uint32_t ranks[CIRCLE_RANKS_MAX]);
+uint32_t circle_walk(uint32_t rank, circle_awaited *awaited, const void *argument, bool *met,
+		     uint32_t ranks[CIRCLE_RANKS_MAX]);
 
 #endif

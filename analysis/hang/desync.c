@@ -297,10 +297,10 @@ uint64_t desync_of_rank(const struct analysis *analysis, uint32_t rank, uint64_t
 	const struct process *process = analysis->job.ranks[rank].process;
 	uint64_t since_ns = 0;
 
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
-		bool own = member && member->rank == rank && process->seats[i].communicator;
-		uint64_t at_ns = own ? desync_since(analysis, process->seats[i].communicator, now_ns) : 0;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
+		bool own = member && member->rank == rank && process->memberships[i].communicator;
+		uint64_t at_ns = own ? desync_since(analysis, process->memberships[i].communicator, now_ns) : 0;
 		if (at_ns && (!since_ns || at_ns < since_ns))
 			since_ns = at_ns;
 	}

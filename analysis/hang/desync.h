@@ -11,7 +11,8 @@
 #include "analysis/known/job.h"
 
 enum { DESYNC_PARALLEL = 8 }; /* calls before, in which a parallel group must have done the same */
-#define DESYNC_SETTLE_NS 500000000u /* waits this long until the black boxes' counts were read again, which show unseen calls */
+#define DESYNC_SETTLE_NS                                                                                               \
+	500000000u /* waits this long until the black boxes' counts were read again, which show unseen calls */
 #define DESYNC_WAIT_NS   2000000000u /* waits this long for the calls of ranks that have not reached the place yet */
 
 /* Number of operations that the member's black box counts but that were not seen: those before the reader started, and

@@ -241,8 +241,10 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	finding->first_seen_ns = first->last_ns;
 	finding->detect_ms = (double)(now_ns > first->last_ns ? now_ns - first->last_ns : 0) / 1e6;
 	record_set_cause(record, &analysis->intern, first, &cause);
-	record_add_missing(record, before_ms < 0 ? "whether it was the first to end: only the OOM killer's line in the kernel log shows it"
-						 : "whether it was the first to end: all have ended, and only their last heartbeats show it");
+	record_add_missing(
+	    record, before_ms < 0
+			? "whether it was the first to end: only the OOM killer's line in the kernel log shows it"
+			: "whether it was the first to end: all have ended, and only their last heartbeats show it");
 	if (set_victims(record, job, first)) {
 		record_free(record);
 		return NULL;

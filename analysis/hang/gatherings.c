@@ -34,12 +34,13 @@ static int by_init_and_rank(const void *a, const void *b)
 
 const struct member *gatherings_parent(const struct process *process, const struct communicator **parent)
 {
-	for (uint32_t i = 0; process->init.parent && i < process->seat_count; i++) {
-		const struct seat *seat = &process->seats[i];
-		const struct member *member = job_seated(seat);
-		if (!member || seat->communicator->id != process->init.parent || member->comm_rank != process->init.rank || member->ended)
+	for (uint32_t i = 0; process->init.parent && i < process->membership_count; i++) {
+		const struct membership *membership = &process->memberships[i];
+		const struct member *member = job_member_of(membership);
+		if (!member || membership->communicator->id != process->init.parent ||
+		    member->comm_rank != process->init.rank || member->ended)
 			continue;
-		*parent = seat->communicator;
+		*parent = membership->communicator;
 		return member;
 	}
 	return NULL;
@@ -47,9 +48,15 @@ const struct member *gatherings_parent(const struct process *process, const stru
 
 static struct comer comer_of(const struct process *process, uint32_t index)
 {
-	struct comer comer = { .id = process->init.id, .since_ns = process->init.since_ns, .rank = process->init.rank, .size = process->init.nranks,
-			       .world_rank = process->world_rank, .world_size = process->world_size, .index = index,
-			       .split = process->init.parent != 0, .call = process->init.call };
+	struct comer comer = { .id = process->init.id,
+			       .since_ns = process->init.since_ns,
+			       .rank = process->init.rank,
+			       .size = process->init.nranks,
+			       .world_rank = process->world_rank,
+			       .world_size = process->world_size,
+			       .index = index,
+			       .split = process->init.parent != 0,
+			       .call = process->init.call };
 	const struct member *member = gatherings_parent(process, &comer.parent);
 
 	comer.unclear = comer.split && !member;
@@ -220,7 +227,8 @@ static bool add_unseen(const struct gathering *gathering, int32_t *missing, uint
 }
 
 /* Those of the parent that have not come. False: all have, or of some it is not known. */
-static bool add_rest_of_parent(const struct gathering *gathering, const struct comer *comers, int32_t *missing, uint32_t *count)
+static bool add_rest_of_parent(const struct gathering *gathering, const struct comer *comers, int32_t *missing,
+			       uint32_t *count)
 {
 	const struct communicator *parent = gathering->parent;
 
@@ -229,7 +237,8 @@ static bool add_rest_of_parent(const struct gathering *gathering, const struct c
 		int32_t rank = member->process->world_rank;
 		if (is_among(gathering->present, gathering->present_count, rank))
 			continue;
-		if (rank < 0 || !member->splits || has_been_there(member, comers, gathering->present_count) || *count == (uint32_t)gathering->size)
+		if (rank < 0 || !member->splits || has_been_there(member, comers, gathering->present_count) ||
+		    *count == (uint32_t)gathering->size)
 			return false;
 		missing[(*count)++] = rank;
 	}
@@ -238,7 +247,8 @@ static bool add_rest_of_parent(const struct gathering *gathering, const struct c
 }
 
 /* False: nobody is missing, or nothing can be said of it. */
-static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present, int32_t *missing)
+static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present,
+		   int32_t *missing)
 {
 	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count, .present = present,
 					 .missing = missing, .begun_ns = UINT64_MAX };
@@ -305,8 +315,8 @@ static void gather_all(struct gatherings *gatherings, const struct comer *comers
 	for (uint32_t from = 0; from < count; from += alike(comers + from, count - from)) {
 		struct gathering *gathering = &gatherings->items[gatherings->count];
 		uint32_t size = (uint32_t)comers[from].size;
-		if (size > room - used ||
-		    !gather(gathering, comers + from, alike(comers + from, count - from), gatherings->present + from, gatherings->missing + used))
+		if (size > room - used || !gather(gathering, comers + from, alike(comers + from, count - from),
+						  gatherings->present + from, gatherings->missing + used))
 			continue;
 		used += gathering->missing_count;
 		gatherings->count++;
@@ -398,7 +408,8 @@ bool gatherings_waits(const struct gatherings *gatherings, int32_t world_rank)
 const struct gathering *gatherings_without(const struct gatherings *gatherings, int32_t world_rank)
 {
 	for (uint32_t i = 0; i < gatherings->count; i++)
-		if (!gatherings->items[i].early && is_among(gatherings->items[i].missing, gatherings->items[i].missing_count, world_rank))
+		if (!gatherings->items[i].early &&
+		    is_among(gatherings->items[i].missing, gatherings->items[i].missing_count, world_rank))
 			return &gatherings->items[i];
 	return NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who has come to the init (ncclCommInitRank and its kin) of each communicator that is being made, and which ranks are missing there. NCCL has
- * not reported who the communicator's ranks are. Each rank that has come shows its place and their number, and what follows from these is in
- * docs/analysis.md, "Init". A split (ncclCommSplit) awaits all ranks of the communicator that it splits, and these are known.
+ * Who has come to the init (ncclCommInitRank and its kin) of each communicator that is being made, and which ranks are
+ * missing there. NCCL has not reported who the communicator's ranks are. Each rank that has come shows its place and
+ * their number, and what follows from these is in docs/analysis.md, "Init". A split (ncclCommSplit) awaits all ranks of
+ * the communicator that it splits, and these are known.
  */
 #ifndef ANALYSIS_HANG_GATHERINGS_H
 #define ANALYSIS_HANG_GATHERINGS_H

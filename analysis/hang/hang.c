@@ -72,7 +72,8 @@ static bool is_sampled_out(const struct instance *instance)
 
 /* Can the network between the hosts have to do with it? A rank that NCCL told of a broken connection fails by itself;
  * of one that is known by its box alone, nobody knows whether it did. */
-static bool is_of_network(const struct rw_finding *finding, const struct instance *instance, const struct process *process)
+static bool is_of_network(const struct rw_finding *finding, const struct instance *instance,
+			  const struct process *process)
 {
 	if (instance->communicator->hosts == 1)
 		return false;
@@ -82,7 +83,8 @@ static bool is_of_network(const struct rw_finding *finding, const struct instanc
 }
 
 /* A child process that works is reported, so that the reader can judge whether it does so for this rank. */
-static void add_children(struct record *record, const struct analysis *analysis, const struct process *process, uint64_t now_ns)
+static void add_children(struct record *record, const struct analysis *analysis, const struct process *process,
+			 uint64_t now_ns)
 {
 	uint64_t from_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
 	char what[CHILDREN_TEXT];
@@ -129,7 +131,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
 		record_add_missing(record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
 	if (verdict->kind == RW_KIND_GONE && verdict->confidence == RW_LIKELY)
-		record_add_missing(record, "whether any rank has reached this operation: the last ones were small, and have no GPU progress");
+		record_add_missing(
+		    record,
+		    "whether any rank has reached this operation: the last ones were small, and have no GPU progress");
 	if (set_waiting(record, analysis, waiting, root)) {
 		record_free(record);
 		return NULL;

@@ -17,10 +17,12 @@
 /* A rank that makes progress, or whose threads could not be sampled, is only a notice until the larger of these. */
 #define HANG_PROGRESS_NS        30000000000u
 #define HANG_PROGRESS_SHARE     0.25 /* of the watchdog's time … */
-#define HANG_PROGRESS_MOST      0.5  /* … and at most until this share of it: it must be told before the watchdog ends the job */
-#define HANG_TRANSFER_NS        10000000000u /* an operation that all have begun and none ends: a warning, as few transfers take so long */
-/* A rank that waits for its GPU, which may run a long kernel, is a notice until then, as few take so long, and a warning
- * until the limit of one that makes progress. */
+#define HANG_PROGRESS_MOST                                                                                             \
+	0.5 /* … and at most until this share of it: it must be told before the watchdog ends the job */
+#define HANG_TRANSFER_NS                                                                                               \
+	10000000000u /* an operation that all have begun and none ends: a warning, as few transfers take so long */
+/* A rank that waits for its GPU, which may run a long kernel, is a notice until then, as few take so long, and a
+ * warning until the limit of one that makes progress. */
 #define HANG_KERNEL_NS   10000000000u
 #define HANG_PROGRESS_WINDOW_NS 2000000000u
 #define HANG_GONE_AFTER_NS      1000000000u

@@ -22,7 +22,8 @@ uint64_t hang_verdict_after(const struct analysis *analysis)
 uint64_t hang_verdict_limit(const struct process *watchdog)
 {
 	double watchdog_ns = (double)watchdog->watchdog_ms * 1e6;
-	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * watchdog_ns), most_ns = (uint64_t)(HANG_PROGRESS_MOST * watchdog_ns);
+	uint64_t share_ns = (uint64_t)(HANG_PROGRESS_SHARE * watchdog_ns),
+		 most_ns = (uint64_t)(HANG_PROGRESS_MOST * watchdog_ns);
 	uint64_t limit_ns = share_ns > HANG_PROGRESS_NS ? share_ns : HANG_PROGRESS_NS;
 	return most_ns && limit_ns > most_ns ? most_ns : limit_ns;
 }
@@ -143,7 +144,8 @@ static void blame_gpu(struct hang_verdict *verdict)
 	*cause = (struct cause){ .class_ = RW_CAUSE_GPU, .share = -1, .fd = -1, .seen = cause->seen,
 				 .tid = cause->tid, .thread = cause->thread };
 	snprintf(cause->gpu_text, sizeof(cause->gpu_text), "its GPU does not end what was enqueued before");
-	cause->gpu_advice = "find the kernel that does not end, and what it waits for (cuda-gdb -p PID, py-spy dump --pid PID)";
+	cause->gpu_advice =
+	    "find the kernel that does not end, and what it waits for (cuda-gdb -p PID, py-spy dump --pid PID)";
 	verdict->confidence = RW_LIKELY;
 }
 

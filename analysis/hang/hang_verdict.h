@@ -14,7 +14,8 @@
 struct hang_root {
 	const struct standing *standing;
 	uint32_t member, rank;
-	const struct process *watchdog; /* whose watchdog ends first of those who wait for it; itself: none of theirs is known */
+	const struct process
+	    *watchdog; /* whose watchdog ends first of those who wait for it; itself: none of theirs is known */
 };
 
 struct hang_verdict {
@@ -30,8 +31,9 @@ uint64_t hang_verdict_after(const struct analysis *analysis);
 /* Until then what gets on is only noted: a share of this process's watchdog, where that is known, and never more than
  * half of it. */
 uint64_t hang_verdict_limit(const struct process *watchdog);
-/* Whether the rank has waited for its GPU since since_ns, which may run a long kernel, or one that never ends: nobody sees
- * which. Not where an operation of NCCL holds it that all others have ended, nor where the GPU has reported an error. */
+/* Whether the rank has waited for its GPU since since_ns, which may run a long kernel, or one that never ends: nobody
+ * sees which. Not where an operation of NCCL holds it that all others have ended, nor where the GPU has reported an
+ * error. */
 bool hang_verdict_is_unseen(const struct analysis *analysis, uint32_t rank, uint64_t since_ns, uint64_t now_ns);
 /* False: nothing is to be said yet, and *verdict is not set. */
 bool hang_verdict_reach(const struct analysis *analysis, const struct hang_root *root, uint64_t now_ns,

@@ -27,7 +27,8 @@ static bool find_standers(struct standers *standers, const struct gatherings *ga
 		return false;
 	for (uint32_t i = 0; i < gatherings->count; i++)
 		for (uint32_t k = 0; k < gatherings->items[i].present_count; k++)
-			standers->items[standers->count++] = (struct init_circle_link){ gatherings->items[i].present[k], &gatherings->items[i] };
+			standers->items[standers->count++] =
+			    (struct init_circle_link){ gatherings->items[i].present[k], &gatherings->items[i] };
 	qsort(standers->items, standers->count, sizeof(*standers->items), by_rank);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds circles of ranks that wait for each other in the inits of different communicators: each has come to one of them, where the next one is
- * missing. docs/analysis.md, "Init".
+ * Finds circles of ranks that wait for each other in the inits of different communicators: each has come to one of
+ * them, where the next one is missing. docs/analysis.md, "Init".
  */
 #ifndef ANALYSIS_HANG_INIT_CIRCLE_H
 #define ANALYSIS_HANG_INIT_CIRCLE_H

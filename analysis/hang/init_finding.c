@@ -72,13 +72,15 @@ static const char *call_name(const struct gathering *gathering)
 	}
 }
 
-int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering, uint64_t now_ns)
+int init_finding_begin(struct record *record, enum analysis_absence absence, const struct gathering *gathering,
+		       uint64_t now_ns)
 {
 	struct rw_finding *finding = &record->finding;
 
 	finding->severity = states[absence].severity;
 	/* Which ranks a part of the world has is inferred. */
-	finding->confidence = states[absence].confidence == RW_CERTAIN && !gathering->certain ? RW_LIKELY : states[absence].confidence;
+	finding->confidence =
+	    states[absence].confidence == RW_CERTAIN && !gathering->certain ? RW_LIKELY : states[absence].confidence;
 	set_times(finding, gathering->since_ns, now_ns);
 	set_operation(finding, gathering);
 	finding->cause.present = true;
@@ -86,14 +88,16 @@ int init_finding_begin(struct record *record, enum analysis_absence absence, con
 	return record_set_waiting_worlds(record, gathering->present, gathering->present_count);
 }
 
-void init_finding_end(struct record *record, enum analysis_absence absence, int32_t pid, const struct gathering *gathering, bool cause_seen)
+void init_finding_end(struct record *record, enum analysis_absence absence, int32_t pid,
+		      const struct gathering *gathering, bool cause_seen)
 {
 	if (absence == ANALYSIS_ABSENT_ENDED && gathering->split)
 		record_add_missing(record, "how it ended: its exit status was not seen");
 	else if (states[absence].missing && !cause_seen)
 		record_add_missing(record, states[absence].missing);
 	if (!gathering->certain)
-		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported these, and it is inferred from the places of those that wait");
+		record_add_missing(record, "whether the rank is one of the communicator's: NCCL has not reported "
+					   "these, and it is inferred from the places of those that wait");
 	text_init(record, call_name(gathering), absence, pid);
 }
 

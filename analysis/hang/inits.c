@@ -83,7 +83,8 @@ void inits_ask(struct inits *inits, const struct inits_asked *asked, uint64_t no
 }
 
 /* Adds those asked for that are not among `found` of the ranks yet. Returns how many there are then. */
-static size_t add_asked(const struct analysis *analysis, int32_t *world_ranks, size_t found, size_t room, uint64_t now_ns)
+static size_t add_asked(const struct analysis *analysis, int32_t *world_ranks, size_t found, size_t room,
+			uint64_t now_ns)
 {
 	const struct inits *inits = &analysis->inits;
 	struct waiting waiting;
@@ -106,7 +107,8 @@ static size_t add_asked(const struct analysis *analysis, int32_t *world_ranks, s
 	return found;
 }
 
-static size_t find_all(const struct analysis *analysis, const struct gatherings *gatherings, int32_t *world_ranks, size_t room, uint64_t now_ns)
+static size_t find_all(const struct analysis *analysis, const struct gatherings *gatherings, int32_t *world_ranks,
+		       size_t room, uint64_t now_ns)
 {
 	return add_asked(analysis, world_ranks, find_missing(gatherings, world_ranks, room), room, now_ns);
 }
@@ -267,8 +269,8 @@ static uint32_t calling_thread(const struct process *process, const struct absen
 }
 
 /* What it has waited for since then, in the words of any other wait. NULL: nobody saw its threads. */
-static const struct process *find_cause(const struct analysis *analysis, const struct absentee *absentee, uint64_t since_ns, uint64_t now_ns,
-					struct cause *cause)
+static const struct process *find_cause(const struct analysis *analysis, const struct absentee *absentee,
+					uint64_t since_ns, uint64_t now_ns, struct cause *cause)
 {
 	const struct process *boxed = boxed_process(&analysis->job, absentee);
 	const struct process *process = boxed ? boxed : absentee->seen.process;
@@ -281,8 +283,8 @@ static const struct process *find_cause(const struct analysis *analysis, const s
 	return cause->seen == RW_LEVEL_NONE ? NULL : process;
 }
 
-static bool add_cause(const struct analysis *analysis, const struct absentee *absentee, const struct gathering *gathering,
-		      uint64_t now_ns, struct record *record)
+static bool add_cause(const struct analysis *analysis, const struct absentee *absentee,
+		      const struct gathering *gathering, uint64_t now_ns, struct record *record)
 {
 	struct cause cause;
 	const struct process *process = find_cause(analysis, absentee, due_since(absentee, gathering), now_ns, &cause);
@@ -399,9 +401,10 @@ static const struct member *asked_member(const struct job *job, const struct ini
 		const struct process *process = job->processes[i];
 		if (process->world_rank != asked->world_rank || process_is_dead(process))
 			continue;
-		for (uint32_t k = 0; k < process->seat_count; k++)
-			if (process->seats[k].communicator && rw_message_parent(process->seats[k].communicator->id) == asked->parent)
-				return job_seated(&process->seats[k]);
+		for (uint32_t k = 0; k < process->membership_count; k++)
+			if (process->memberships[k].communicator &&
+			    rw_message_parent(process->memberships[k].communicator->id) == asked->parent)
+				return job_member_of(&process->memberships[k]);
 	}
 	return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds which ranks wait for which others in the init (ncclCommInitRank and its kin) of a communicator, about which NCCL has not reported anything
- * yet: docs/analysis.md, "Init". analysis/hang/gatherings.h knows which ranks are missing.
+ * Finds which ranks wait for which others in the init (ncclCommInitRank and its kin) of a communicator, about which
+ * NCCL has not reported anything yet: docs/analysis.md, "Init". analysis/hang/gatherings.h knows which ranks are
+ * missing.
  */
 #ifndef ANALYSIS_HANG_INITS_H
 #define ANALYSIS_HANG_INITS_H

@@ -49,7 +49,8 @@ static uint64_t usual_bytes(const struct instances *instances, const struct inst
 	return usual;
 }
 
-void pair_note(const struct instances *instances, struct instance *instance, uint32_t member, const struct rw_operation *slot)
+void pair_note(const struct instances *instances, struct instance *instance, uint32_t member,
+	       const struct rw_operation *slot)
 {
 	struct communicator *communicator = instance->communicator;
 	uint64_t one = bytes_of(instance->count, instance->dtype), other = bytes_of(slot->count, slot->dtype);
@@ -90,13 +91,15 @@ static const struct call *odd_of(const struct pair_parting *parting)
 	return NULL;
 }
 
-static struct record *make_record(const struct analysis *analysis, const struct communicator *communicator, uint64_t now_ns)
+static struct record *make_record(const struct analysis *analysis, const struct communicator *communicator,
+				  uint64_t now_ns)
 {
 	const struct pair_parting *parting = communicator->pair;
 	const struct call *odd = odd_of(parting), *shown = odd ? odd : &parting->received;
 	uint32_t ranks[] = { communicator->members[parting->sender].rank, communicator->members[parting->receiver].rank };
 	bool receiver = odd == &parting->received;
-	struct record *record = record_new(&analysis->job, RW_KIND_DESYNC, RW_SCOPE_RANK, odd ? &ranks[receiver] : ranks, odd ? 1 : 2);
+	struct record *record =
+	    record_new(&analysis->job, RW_KIND_DESYNC, RW_SCOPE_RANK, odd ? &ranks[receiver] : ranks, odd ? 1 : 2);
 
 	if (!record)
 		return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A transfer whose two ends differ: one rank sends so much, and the other one waits for more or less. NCCL asks for the same
- * count on both sides and checks nothing. Only one that does not end is told: who receives into more room than is sent may mean it.
- * docs/analysis.md, "Desync".
+ * A transfer whose two ends differ: one rank sends so much, and the other one waits for more or less. NCCL asks for the
+ * same count on both sides and checks nothing. Only one that does not end is told: who receives into more room than is
+ * sent may mean it. docs/analysis.md, "Desync".
  */
 #ifndef ANALYSIS_HANG_PAIR_H
 #define ANALYSIS_HANG_PAIR_H
@@ -23,12 +23,14 @@ struct pair_parting {
 	struct call sent, received;
 	const struct instance *instance; /* still the same while its serial is */
 	uint32_t serial;
-	uint64_t usual_bytes;        /* of the PAIR_STEADY transfers before, all alike; 0: they were not, or not so many were seen */
+	uint64_t usual_bytes; /* of the PAIR_STEADY transfers before, all alike; 0: they were not, or not so many were
+				 seen */
 };
 
 /* The member joins a transfer that its peer has joined; before the instance is described by its slot. Without memory it
  * is not seen. */
-void pair_note(const struct instances *instances, struct instance *instance, uint32_t member, const struct rw_operation *slot);
+void pair_note(const struct instances *instances, struct instance *instance, uint32_t member,
+	       const struct rw_operation *slot);
 
 struct analysis;
 

@@ -34,11 +34,13 @@ static const struct standstill_shape {
 	uint64_t warned_after_ns; /* 0: after hang_verdict_limit() */
 	const char *because, *advice;
 } shapes[] = {
-	{ waiting_connects, RW_PHASE_CONNECT, RW_ARRIVAL_HOST, 0, "all of them are inside NCCL, which connects them before the launch",
+	{ waiting_connects, RW_PHASE_CONNECT, RW_ARRIVAL_HOST, 0,
+	  "all of them are inside NCCL, which connects them before the launch",
 	  "NCCL_DEBUG=INFO prints which interface and which peer each of them tries" },
 	{ is_under_way, RW_PHASE_RUNNING, RW_ARRIVAL_GPU, HANG_TRANSFER_NS,
 	  "all GPUs are in it: a link between them stands still, or NCCL's kernel finds no room on one",
-	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); with RANKWATCH_KERNELCH=1 it is known whose kernel has begun" },
+	  "check the links (nvidia-smi nvlink -e, ibstat, the switches); with RANKWATCH_KERNELCH=1 it is known whose "
+	  "kernel has begun" },
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };

@@ -64,8 +64,8 @@ static uint64_t in_wait_signal(const struct sight *sight, const struct process *
 	uint64_t first_ns = 0;
 
 	(void)sight;
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
 		uint64_t since_ns = member && !member->ended ? member->signal_since_ns : 0;
 		if (since_ns && (!first_ns || since_ns < first_ns))
 			first_ns = since_ns;
@@ -79,7 +79,8 @@ static const struct {
 } calls[] = {
 	{ in_destroy,
 	  { "ncclCommDestroy", "NCCL waits there for its GPU, for a thread of its own, or for graphs captured with it",
-	    "destroy graphs captured with it first; else see what NCCL's threads do (gdb -p PID)", "which of them holds the others up, if any does" } },
+	    "destroy graphs captured with it first; else see what NCCL's threads do (gdb -p PID)",
+	    "which of them holds the others up, if any does" } },
 	{ in_grow,
 	  { "ncclCommGrow", "not all ranks have come to it, and only NCCL knows which ranks are to come",
 	    "see that each new rank was started and calls ncclCommGrow with the id of ncclCommGetUniqueId",
@@ -90,7 +91,8 @@ static const struct {
 	    "which rank or GPU holds the others up" } },
 	{ in_resume,
 	  { "ncclCommResume", "NCCL waits there for all ranks of the communicator",
-	    "see that each rank of the communicator resumes it, and has the memory for it", "which rank holds the others up" } },
+	    "see that each rank of the communicator resumes it, and has the memory for it",
+	    "which rank holds the others up" } },
 	{ in_wait_signal,
 	  { "ncclWaitSignal", "signals that they wait for have not been sent, or have not arrived",
 	    "look at what the ranks that do not wait there do: whoever sends the signals is not recorded",
@@ -119,7 +121,8 @@ static uint32_t find(const struct sight *sight, since *since_ns, int32_t *ranks,
 	return count;
 }
 
-static void tell(struct analysis *analysis, uint32_t call, const int32_t *ranks, uint32_t count, uint64_t since_ns, uint64_t now_ns)
+static void tell(struct analysis *analysis, uint32_t call, const int32_t *ranks, uint32_t count, uint64_t since_ns,
+		 uint64_t now_ns)
 {
 	struct record *record = record_new(&analysis->job, RW_KIND_HANG, RW_SCOPE_JOB, NULL, 0);
 
@@ -140,7 +143,8 @@ static void tell(struct analysis *analysis, uint32_t call, const int32_t *ranks,
 	findings_tell(&analysis->findings, record, now_ns);
 }
 
-static void tick_call(struct analysis *analysis, const struct sight *sight, uint32_t call, int32_t *ranks, uint64_t now_ns)
+static void tick_call(struct analysis *analysis, const struct sight *sight, uint32_t call, int32_t *ranks,
+		      uint64_t now_ns)
 {
 	uint64_t since_ns;
 	uint32_t count = find(sight, calls[call].since_ns, ranks, &since_ns);
@@ -159,7 +163,8 @@ static bool may_be_due(const struct analysis *analysis)
 	bool any = analysis->stuck_calls_told;
 
 	for (uint32_t i = 0; i < analysis->job.process_count; i++)
-		any |= analysis->job.processes[i]->destroying_since_ns || analysis->job.processes[i]->init.call != RW_INIT_CALL_MAKE ||
+		any |= analysis->job.processes[i]->destroying_since_ns ||
+		       analysis->job.processes[i]->init.call != RW_INIT_CALL_MAKE ||
 		       analysis->job.processes[i]->waits_for_signals;
 	return any;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that wait in a call of NCCL in which nobody can be told to be missing: ncclCommDestroy; ncclCommGrow, whose new ranks only NCCL knows;
- * ncclCommSuspend and ncclCommResume where no rank is known to be missing; and ncclWaitSignal, as nobody records who sends which signal. Who
- * waits there is told, and nobody is named. docs/analysis.md, "Init".
+ * Ranks that wait in a call of NCCL in which nobody can be told to be missing: ncclCommDestroy; ncclCommGrow, whose new
+ * ranks only NCCL knows; ncclCommSuspend and ncclCommResume where no rank is known to be missing; and ncclWaitSignal,
+ * as nobody records who sends which signal. Who waits there is told, and nobody is named. docs/analysis.md, "Init".
  */
 #ifndef ANALYSIS_HANG_STUCK_CALLS_H
 #define ANALYSIS_HANG_STUCK_CALLS_H

@@ -85,7 +85,8 @@ static const char *interposer_value(const struct trait *trait, const struct vers
 	return text;
 }
 
-static const char same_build[] = "run the same build on all ranks: check the image, LD_LIBRARY_PATH and driver of these";
+static const char same_build[] =
+    "run the same build on all ranks: check the image, LD_LIBRARY_PATH and driver of these";
 
 static const struct trait builds[] = {
 	{ "NCCL", nccl_value, RW_WARNING, same_build },

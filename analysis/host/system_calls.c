@@ -12,7 +12,10 @@
 #define MEMORY_CALL(name) { SYS_##name, #name, RW_CAUSE_MEMORY }
 #define SLEEP_CALL(name) { SYS_##name, #name, RW_CAUSE_SLEEP }
 #define PROCESS_CALL(name) { SYS_##name, #name, RW_CAUSE_PROCESS, .by_waker = true }
-#define ELSEWHERE(number, name, class_, waker) { RW_SYSTEM_CALL_ELSEWHERE + number, #name, RW_CAUSE_##class_, .by_waker = waker }
+#define ELSEWHERE(number, name, class_, waker)                                                                         \
+	{                                                                                                              \
+		RW_SYSTEM_CALL_ELSEWHERE + number, #name, RW_CAUSE_##class_, .by_waker = waker                         \
+	}
 #define OTHER_CALL(name) { SYS_##name, #name, RW_CAUSE_UNKNOWN }
 
 static const struct system_call calls[] = {

@@ -77,11 +77,14 @@ static void write_text(struct record *record, const struct world_comm *comm, con
 	snprintf(what, sizeof(what), "sums over the digests of %u results, of %u ranks, by the messages of their hosts",
 		 agreement->operations, votes->count);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "which of these operations it was: a sum over their results shows that one differs, and not which");
+	record_add_missing(
+	    record, "which of these operations it was: a sum over their results shows that one differs, and not which");
 	if (!known)
-		record_add_missing(record, "which of them is wrong: no result is shared by more than half of the ranks, or several ranks differ");
+		record_add_missing(record, "which of them is wrong: no result is shared by more than half of the "
+					   "ranks, or several ranks differ");
 	if (comm->size > 0 && (int32_t)votes->count < comm->size) {
-		snprintf(what, sizeof(what), "the results of the others: only %u of %d ranks reported theirs", votes->count, comm->size);
+		snprintf(what, sizeof(what), "the results of the others: only %u of %d ranks reported theirs",
+			 votes->count, comm->size);
 		record_add_missing(record, what);
 	}
 }
@@ -107,14 +110,15 @@ static void tell(const struct world *world, struct findings *findings, const str
 	record->finding.confidence = known ? RW_LIKELY : RW_INCONCLUSIVE;
 	record->finding.first_seen_ns = agreement->parted_ns;
 	record->finding.detect_ms = (double)(now_ns - agreement->parted_ns) / 1e6;
-	told_set_operation(record, comm, agreement->first.function, agreement->first.row * RW_RESULTS_ROW + RW_RESULTS_ROW - 1, RW_PHASE_NONE);
+	told_set_operation(record, comm, agreement->first.function,
+			   agreement->first.row * RW_RESULTS_ROW + RW_RESULTS_ROW - 1, RW_PHASE_NONE);
 	set_values(record);
 	write_text(record, comm, agreement, votes, known);
 	findings_tell(findings, record, now_ns);
 }
 
-static void judge(struct world *world, const struct world_comm *comm, struct world_agreement *agreement, struct findings *findings,
-		  uint64_t now_ns)
+static void judge(struct world *world, const struct world_comm *comm, struct world_agreement *agreement,
+		  struct findings *findings, uint64_t now_ns)
 {
 	struct votes votes = { .cast = calloc(comm->member_count + 1, sizeof(*votes.cast)) };
 	uint32_t *ranks = calloc(2 * (size_t)comm->member_count + 1, sizeof(*ranks));

@@ -12,8 +12,8 @@ struct asking {
 
 static_assert(sizeof(struct asking) == sizeof(struct rw_batch) + RW_MESSAGE_SIZE, "a batch of one");
 
-static void ask_host(struct asks *asks, const struct world *world, const struct world_host *host, const struct rw_message *message,
-		     job_half_ask *ask, void *argument)
+static void ask_host(struct asks *asks, const struct world *world, const struct world_host *host,
+		     const struct rw_message *message, job_half_ask *ask, void *argument)
 {
 	struct asking asking = {
 		.header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .number = asks->number++ },
@@ -41,10 +41,11 @@ static const struct world_host *host_beside(const struct world *world, uint32_t 
 
 /* Of one of which no host has told anything yet: launchers number the ranks of a host in a row, so it is on that of its
  * neighbours, or on one none of whose ranks is known. */
-static void ask_unknown(struct asks *asks, const struct world *world, const struct rw_message *message, uint64_t now_ns, job_half_ask *ask,
-			void *argument)
+static void ask_unknown(struct asks *asks, const struct world *world, const struct rw_message *message, uint64_t now_ns,
+			job_half_ask *ask, void *argument)
 {
-	const struct world_host *before = host_beside(world, (uint32_t)message->rank, -1), *after = host_beside(world, (uint32_t)message->rank, 1);
+	const struct world_host *before = host_beside(world, (uint32_t)message->rank, -1),
+				*after = host_beside(world, (uint32_t)message->rank, 1);
 	uint32_t asked = 0;
 
 	if (before)
@@ -74,7 +75,9 @@ static void ask_why(struct asks *asks, struct world *world, uint64_t now_ns, job
 		asked++;
 		if (why && rank->host != WORLD_NONE)
 			ask_host(asks, world, world_host(world, i), &message, ask, argument);
-		message.ask = (struct rw_message_ask){ .flags = RW_ASK_ABSENCE, .splits = rank->wanted_splits, .parent = rank->wanted_parent };
+		message.ask = (struct rw_message_ask){ .flags = RW_ASK_ABSENCE,
+						       .splits = rank->wanted_splits,
+						       .parent = rank->wanted_parent };
 		if (absence && rank->host != WORLD_NONE)
 			ask_host(asks, world, world_host(world, i), &message, ask, argument);
 		else if (absence)

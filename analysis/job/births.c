@@ -25,7 +25,7 @@ struct look {
 struct state {
 	enum analysis_absence absence; /* UNKNOWN: no host tells anything of it */
 	bool waits;                    /* elsewhere, so that it is not the one */
-	bool other;                    /* likewise as far as is known: what its host has told answers a question about another split */
+	bool other; /* likewise as far as is known: what its host has told answers a question about another split */
 	bool passed;                   /* it has been through the split that the others are in: so all have come to that */
 	uint64_t since_ns, seen_ns;    /* of the reader's clock: it was so from then to then */
 	uint64_t word_ns;              /* when something was last heard of it in or out of an init; 0: never */
@@ -51,8 +51,13 @@ static uint32_t collect(const struct look *look, struct comer *comers)
 		if (!job_place_waits_in_init(rank, look->now_ns))
 			continue;
 		const struct world_birth *birth = rank->birth;
-		comers[count++] = (struct comer){ .id = birth->id, .since_ns = birth->since_ns, .rank = birth->comm_rank, .size = birth->size,
-						  .world_rank = (int32_t)i, .world_size = birth->world_size, .index = i,
+		comers[count++] = (struct comer){ .id = birth->id,
+						  .since_ns = birth->since_ns,
+						  .rank = birth->comm_rank,
+						  .size = birth->size,
+						  .world_rank = (int32_t)i,
+						  .world_size = birth->world_size,
+						  .index = i,
 						  .split = birth->parent != 0 };
 	}
 	return count;
@@ -78,11 +83,13 @@ static const struct world_birth *birth_of(const struct look *look, const struct 
 /* Whether it ended there. One that has been through a split may have ended as it should. */
 static bool ended_in(const struct world_rank *rank, const struct gathering *gathering)
 {
-	return !gathering->split || (rank->birth && rank->birth->id == gathering->id && rank->birth->life >= RW_MESSAGE_EXITED);
+	return !gathering->split ||
+	       (rank->birth && rank->birth->id == gathering->id && rank->birth->life >= RW_MESSAGE_EXITED);
 }
 
 /* Its host has lately told what it does out of inits. */
-static void take_absence(const struct look *look, const struct gathering *gathering, const struct world_birth *told, struct state *state)
+static void take_absence(const struct look *look, const struct gathering *gathering, const struct world_birth *told,
+			 struct state *state)
 {
 	static const enum analysis_absence absences[] = {
 		[RW_MESSAGE_ABSENT_STOPPED] = ANALYSIS_ABSENT_STOPPED,
@@ -111,7 +118,8 @@ static struct state state_of(const struct look *look, const struct gathering *ga
 	if (!rank)
 		return state;
 	if (rank->birth)
-		state.word_ns = rank->birth->heard_ns > rank->birth->absent_heard_ns ? rank->birth->heard_ns : rank->birth->absent_heard_ns;
+		state.word_ns = rank->birth->heard_ns > rank->birth->absent_heard_ns ? rank->birth->heard_ns
+										     : rank->birth->absent_heard_ns;
 	bool heard = !world_is_silent(&look->world->hosts[rank->host], look->now_ns), told = rank->told && heard;
 	if (is_shown_dead(rank, birth)) {
 		state.waits = !ended_in(rank, gathering);
@@ -177,7 +185,9 @@ static bool set_cause(struct record *record, const struct world_rank *rank, enum
 	if (absence != ANALYSIS_ABSENT_IDLE || birth->level == RW_LEVEL_NONE)
 		return false;
 	told_set_cause(record, birth->class_, birth->level, birth->text);
-	record_add_missing(record, "which of its threads has to call it: the one that enqueued before, or else its main thread, is assumed");
+	record_add_missing(
+	    record,
+	    "which of its threads has to call it: the one that enqueued before, or else its main thread, is assumed");
 	return true;
 }
 
@@ -266,8 +276,10 @@ static void judge(struct look *look, const struct gathering *gathering)
 	for (uint32_t i = 0; i < gathering->missing_count; i++) {
 		int32_t rank = gathering->missing[i];
 		bool fact = states[i].absence == ANALYSIS_ABSENT_ENDED || states[i].absence == ANALYSIS_ABSENT_STOPPED;
-		if (!states[i].waits && !states[i].other && (fact || !unknown_count) && is_due(gathering, &states[i], heard_ns) &&
-		    gatherings_without(&look->gatherings, rank) == gathering && !world_is_explained(look->world, look->world->ranks[rank].host))
+		if (!states[i].waits && !states[i].other && (fact || !unknown_count) &&
+		    is_due(gathering, &states[i], heard_ns) &&
+		    gatherings_without(&look->gatherings, rank) == gathering &&
+		    !world_is_explained(look->world, look->world->ranks[rank].host))
 			tell_rank(look, gathering, rank, &states[i]);
 	}
 	if (unknown_count && heard_ns >= gathering->since_ns + INIT_UNSEEN_NS && heard_ns >= word_ns + BIRTHS_QUIET_NS)
@@ -293,9 +305,14 @@ static void tell_circle(struct look *look)
 	tell(look, record);
 }
 
-void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings, uint64_t now_ns)
+void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings,
+		 uint64_t now_ns)
 {
-	struct look look = { .births = births, .world = world, .findings = findings, .now_ns = now_ns, .stands = open_has_critical(&stand->open) };
+	struct look look = { .births = births,
+			     .world = world,
+			     .findings = findings,
+			     .now_ns = now_ns,
+			     .stands = open_has_critical(&stand->open) };
 
 	if (now_ns < births->looked_ns + BIRTHS_LOOK_NS || (!world->birth_count && !births->open.count))
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks that do not come to the init of a communicator (ncclCommInitRank and its kin) whose members are on several hosts, by what the hosts
- * report of it. Who is missing is found as on one host (analysis/hang/gatherings.h). docs/messages.md, "Init".
+ * Finds ranks that do not come to the init of a communicator (ncclCommInitRank and its kin) whose members are on
+ * several hosts, by what the hosts report of it. Who is missing is found as on one host (analysis/hang/gatherings.h).
+ * docs/messages.md, "Init".
  */
 #ifndef ANALYSIS_JOB_BIRTHS_H
 #define ANALYSIS_JOB_BIRTHS_H
@@ -22,6 +23,7 @@ struct births {
 
 /* Opens, updates and closes findings. Call it after stand_tick(): what stands in operations is the affair of
  * `stand`. */
-void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings, uint64_t now_ns);
+void births_tick(struct births *births, struct world *world, const struct stand *stand, struct findings *findings,
+		 uint64_t now_ns);
 
 #endif

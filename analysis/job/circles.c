@@ -57,8 +57,8 @@ static const struct awaited *awaited_in_collective(const struct walk *walk, cons
 	return awaited;
 }
 
-static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_comm *comm, const struct world_member *member,
-				    const struct world_flight *flight)
+static uint32_t awaited_in_transfer(const struct walk *walk, const struct world_comm *comm,
+				    const struct world_member *member, const struct world_flight *flight)
 {
 	const struct job_place place = { .comm = comm, .flight = *flight, .waiter = member->comm_rank };
 

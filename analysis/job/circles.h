@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds circles of ranks of several hosts that wait for each other, each in another operation, as analysis/hang/circle.h does for the ranks of
- * one host. docs/messages.md, "When nothing moves".
+ * Finds circles of ranks of several hosts that wait for each other, each in another operation, as
+ * analysis/hang/circle.h does for the ranks of one host. docs/messages.md, "When nothing moves".
  */
 #ifndef ANALYSIS_JOB_CIRCLES_H
 #define ANALYSIS_JOB_CIRCLES_H

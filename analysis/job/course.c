@@ -59,7 +59,8 @@ const struct course_rank *course_rank(const struct course *course, uint32_t rank
 	return rank < course->room && course->ranks[rank].place ? &course->ranks[rank] : NULL;
 }
 
-static void add_to_cell(struct course *course, const struct course_rank *rank, uint64_t at_ns, const struct parts *parts, double share)
+static void add_to_cell(struct course *course, const struct course_rank *rank, uint64_t at_ns,
+			const struct parts *parts, double share)
 {
 	uint64_t first_ns = course->cells.count ? course->cells.columns[0].from_ns : at_ns;
 	struct cell *cell = cells_at(&course->cells, rank->place - 1, 0, at_ns < first_ns ? first_ns : at_ns);
@@ -73,7 +74,8 @@ static void add_to_cell(struct course *course, const struct course_rank *rank, u
 }
 
 /* Evenly over the seconds in which it was. */
-static void spread(struct course *course, const struct course_rank *rank, uint64_t from_ns, uint64_t until_ns, const struct parts *parts)
+static void spread(struct course *course, const struct course_rank *rank, uint64_t from_ns, uint64_t until_ns,
+		   const struct parts *parts)
 {
 	uint64_t span_ns = until_ns - from_ns, width_ns = CELLS_SECOND_NS;
 
@@ -132,7 +134,8 @@ static int latest_first(const void *left, const void *right)
 }
 
 /* What is charged already, for another communicator, is not again. */
-static void charge(struct course *course, uint32_t number, uint32_t compared, double lost_us, uint64_t from_ns, uint64_t until_ns)
+static void charge(struct course *course, uint32_t number, uint32_t compared, double lost_us, uint64_t from_ns,
+		   uint64_t until_ns)
 {
 	if (!course_add(course, number))
 		return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How each rank of many hosts spent its time, second by second. It is computed from the rows that hosts report (analysis/job/world.h) and
- * from what compared ranks waited for each other (analysis/job/job_rows.h). It is for display; nothing is judged by it. Seconds are of the
- * reader's clock, counted back from when a row arrived, so they may be some seconds late.
+ * How each rank of many hosts spent its time, second by second. It is computed from the rows that hosts report
+ * (analysis/job/world.h) and from what compared ranks waited for each other (analysis/job/job_rows.h). It is for
+ * display; nothing is judged by it. Seconds are of the reader's clock, counted back from when a row arrived, so they
+ * may be some seconds late.
  */
 #ifndef ANALYSIS_JOB_COURSE_H
 #define ANALYSIS_JOB_COURSE_H
@@ -50,7 +51,8 @@ void course_note_row(struct course *course, uint32_t rank, const struct world_ro
 		     uint64_t now_ns);
 /* Takes how late the members of one communicator were in a row between the two times. The wait of each member is
  * charged in equal parts to the members that were later than it. Sorts `late`. */
-void course_charge(struct course *course, struct course_late *late, uint32_t count, uint64_t from_ns, uint64_t until_ns);
+void course_charge(struct course *course, struct course_late *late, uint32_t count, uint64_t from_ns,
+		   uint64_t until_ns);
 /* From now on rows are of other processes: totals start again. Earlier cells and places are kept. */
 void course_begin(struct course *course);
 /* The entry of a rank; NULL: it has no place. The course owns it. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The job half judges the ranks of many hosts together, by the messages of their collectors (include/rankwatch/message.h). It finds what
- * no single host can see. docs/messages.md, "How they are judged".
+ * The job half judges the ranks of many hosts together, by the messages of their collectors
+ * (include/rankwatch/message.h). It finds what no single host can see. docs/messages.md, "How they are judged".
  *
- * It is pure: it has no I/O, no clock and no threads. The caller passes the time, in ns of one monotonic clock of its own. It is not
- * thread safe: one owner calls it.
+ * It is pure: it has no I/O, no clock and no threads. The caller passes the time, in ns of one monotonic clock of its
+ * own. It is not thread safe: one owner calls it.
  */
 #ifndef ANALYSIS_JOB_JOB_HALF_H
 #define ANALYSIS_JOB_JOB_HALF_H
@@ -21,7 +21,8 @@ struct job_view;
 enum { JOB_HALF_NEWS = 640 };
 
 struct job_half_summary {
-	uint32_t hosts, silent_hosts; /* hosts that have sent; of them: hosts that have stopped sending and did not end regularly */
+	uint32_t hosts,
+	    silent_hosts; /* hosts that have sent; of them: hosts that have stopped sending and did not end regularly */
 	uint32_t ranks, communicators;
 	int32_t ranks_total;          /* -1 not known */
 	uint32_t generation;

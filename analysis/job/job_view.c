@@ -66,14 +66,15 @@ static bool is_settled(const struct job_view *view, const struct job_place *plac
 	return view->now_ns >= place->since_ns + SETTLED_NS;
 }
 
-static void keep_longest(struct standing *standing, const struct world_comm *comm, const struct world_flight *flight, uint64_t since_ns)
+static void keep_longest(struct standing *standing, const struct world_comm *comm, const struct world_flight *flight,
+			 uint64_t since_ns)
 {
 	if (!standing->comm || since_ns < standing->since_ns)
 		*standing = (struct standing){ comm, *flight, since_ns };
 }
 
-static void look_at_member(const struct job_view *view, const struct job_place *place, bool short_of, const struct world_member *member,
-			   struct whereabouts *where)
+static void look_at_member(const struct job_view *view, const struct job_place *place, bool short_of,
+			   const struct world_member *member, struct whereabouts *where)
 {
 	const struct world_flight *flight = flight_of(view, member);
 
@@ -81,7 +82,8 @@ static void look_at_member(const struct job_view *view, const struct job_place *
 		keep_longest(&where->waits, place->comm, flight, flight->since_ns);
 	else if (flight)
 		keep_longest(&where->inside, place->comm, flight, flight->since_ns);
-	if (!place->parted && is_settled(view, place) && job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING)
+	if (!place->parted && is_settled(view, place) &&
+	    job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING)
 		keep_longest(&where->missing, place->comm, &place->flight, place->since_ns);
 }
 
@@ -111,8 +113,8 @@ static struct whereabouts *look_around(const struct job_view *view)
 }
 
 /* The order is that of enum analysis_doing. */
-static enum analysis_doing doing_of(const struct job_view *view, const struct world_rank *rank, const struct whereabouts *where,
-				    const struct standing **standing)
+static enum analysis_doing doing_of(const struct job_view *view, const struct world_rank *rank,
+				    const struct whereabouts *where, const struct standing **standing)
 {
 	bool dead = world_is_dead(rank);
 
@@ -125,7 +127,10 @@ static enum analysis_doing doing_of(const struct job_view *view, const struct wo
 		return ANALYSIS_DOING_INIT;
 	if (!rank->told || world_is_silent(&view->world->hosts[rank->host], view->now_ns))
 		return ANALYSIS_DOING_UNKNOWN;
-	*standing = where->waits.comm ? &where->waits : where->missing.comm ? &where->missing : where->inside.comm ? &where->inside : NULL;
+	*standing = where->waits.comm     ? &where->waits
+		    : where->missing.comm ? &where->missing
+		    : where->inside.comm  ? &where->inside
+					  : NULL;
 	if (where->waits.comm)
 		return ANALYSIS_DOING_WAITS;
 	if (where->missing.comm)
@@ -165,8 +170,8 @@ static void set_why(struct analysis_rank_view *row, const struct job_view *view,
 		row->reason = reason->text;
 }
 
-static void visit_rank(const struct job_view *view, uint32_t number, const struct whereabouts *where, analysis_rank_visit *visit,
-		       void *argument)
+static void visit_rank(const struct job_view *view, uint32_t number, const struct whereabouts *where,
+		       analysis_rank_visit *visit, void *argument)
 {
 	const struct world_rank *rank = world_rank(view->world, number);
 	const struct world_host *host = rank ? &view->world->hosts[rank->host] : NULL;
@@ -215,7 +220,8 @@ static uint64_t calls_of(const struct world_member *member)
 	return calls ? calls : UINT64_MAX;
 }
 
-static void visit_communicator(const struct job_view *view, const struct world_comm *comm, analysis_communicator_visit *visit, void *argument)
+static void visit_communicator(const struct job_view *view, const struct world_comm *comm,
+			       analysis_communicator_visit *visit, void *argument)
 {
 	uint32_t count = comm->member_count;
 	int32_t *ranks = calloc(count + 1, sizeof(*ranks));
@@ -263,7 +269,8 @@ static const char *phase_of(uint8_t phase)
 	return phase == RW_PHASE_RUNNING ? "running" : phase == RW_PHASE_LAUNCHED ? "launched" : "enqueued";
 }
 
-static void visit_flight(const struct job_view *view, const struct job_place *place, analysis_flight_visit *visit, void *argument)
+static void visit_flight(const struct job_view *view, const struct job_place *place, analysis_flight_visit *visit,
+			 void *argument)
 {
 	const struct world_comm *comm = place->comm;
 	uint32_t count = comm->member_count, joined = 0, missing = 0;
@@ -279,7 +286,8 @@ static void visit_flight(const struct job_view *view, const struct job_place *pl
 		if (same) {
 			phases[joined] = phase_of(flight->phase);
 			ranks[joined++] = (int32_t)member->rank;
-		} else if (is_settled(view, place) && job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING) {
+		} else if (is_settled(view, place) &&
+			   job_place_presence(view->world, place, member, view->now_ns) == JOB_PLACE_MISSING) {
 			ranks[count + missing++] = (int32_t)member->rank;
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The current state of the job according to the messages of all hosts, for display: like analysis/view/view.h for one host, as far as
- * messages have it. It is read only. Strings are valid until the next job_half_take() or job_half_tick(). Times are of the reader's
- * clock, in ns.
+ * The current state of the job according to the messages of all hosts, for display: like analysis/view/view.h for one
+ * host, as far as messages have it. It is read only. Strings are valid until the next job_half_take() or
+ * job_half_tick(). Times are of the reader's clock, in ns.
  */
 #ifndef ANALYSIS_JOB_JOB_VIEW_H
 #define ANALYSIS_JOB_JOB_VIEW_H

@@ -22,7 +22,8 @@ struct view {
 	bool of_stage; /* it is late with its whole stage */
 	double recent; /* share of the time, of late */
 	double share;  /* that it costs */
-	double late_time, host, device; /* of the same unit: what it was late by, and which part of it was its host's or its device's */
+	double late_time, host,
+	    device; /* of the same unit: what it was late by, and which part of it was its host's or its device's */
 	double lasted_s;   /* newest row, … */
 	uint32_t compared; /* … and who was compared in it */
 };
@@ -44,7 +45,8 @@ struct views {
 	uint64_t *parted_ns; /* by world rank: since when its calls meet those of others no more; UINT64_MAX: they do */
 };
 
-static void look_at(const struct job_rows *rows, const struct world *world, uint32_t rank, struct view *view, uint64_t now_ns)
+static void look_at(const struct job_rows *rows, const struct world *world, uint32_t rank, struct view *view,
+		    uint64_t now_ns)
 {
 	struct job_rows_view seen;
 
@@ -201,8 +203,10 @@ static void write_sentence(struct record *record, const char *works)
 
 	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
 	if (finding->scope == RW_SCOPE_STAGE)
-		snprintf(record->text, sizeof(record->text), "the pipeline's stage of %s %s longer than it used to, and the others do not: %.0f %% of the time",
-			 ranks, works, finding->late.lost_share * 100);
+		snprintf(
+		    record->text, sizeof(record->text),
+		    "the pipeline's stage of %s %s longer than it used to, and the others do not: %.0f %% of the time",
+		    ranks, works, finding->late.lost_share * 100);
 	else if (finding->scope == RW_SCOPE_HOST)
 		snprintf(record->text, sizeof(record->text),
 			 "host %s (%s) %s longer than the hosts that do the same: %.0f %% of the time", finding->where[0].host, ranks,
@@ -225,15 +229,19 @@ static void write_text(struct record *record, const struct view *view)
 	if (finding->cause.text == record->differing)
 		record_add_missing(record, "which of these reasons is the host's: its ranks have different ones");
 	else if (finding->cause.class_ == RW_CAUSE_UNKNOWN)
-		record_add_missing(record, "what it worked at: messages hold only how long ranks worked, and its host saw nothing that would explain it");
+		record_add_missing(record, "what it worked at: messages hold only how long ranks worked, and its host "
+					   "saw nothing that would explain it");
 	else
-		record_add_missing(record, "whether this is why it is late: its host saw this cause in the same seconds, and messages hold only sums over these, not the single operations");
+		record_add_missing(record,
+				   "whether this is why it is late: its host saw this cause in the same seconds, and "
+				   "messages hold only sums over these, not the single operations");
 }
 
 /* NULL: its host has not said lately why it is late. */
 static const struct world_reason *reason_of(const struct world_rank *rank, uint64_t now_ns)
 {
-	bool known = rank->reason && rank->reason->class_ != RW_CAUSE_UNKNOWN && now_ns < rank->reason->heard_ns + TOLD_REASON_NS;
+	bool known = rank->reason && rank->reason->class_ != RW_CAUSE_UNKNOWN &&
+		     now_ns < rank->reason->heard_ns + TOLD_REASON_NS;
 
 	return known ? rank->reason : NULL;
 }
@@ -251,8 +259,9 @@ static void set_different(struct record *record, const struct world *world, uint
 	const struct world_reason *one = world->ranks[first].reason, *two = world->ranks[other].reason;
 
 	told_set_cause(record, RW_CAUSE_UNKNOWN, one->level, "");
-	snprintf(record->differing, sizeof(record->differing), "its ranks are late for different reasons: rank %u %.*s, rank %u %.*s", first,
-		 length_of(one), one->text, other, length_of(two), two->text);
+	snprintf(record->differing, sizeof(record->differing),
+		 "its ranks are late for different reasons: rank %u %.*s, rank %u %.*s", first, length_of(one),
+		 one->text, other, length_of(two), two->text);
 	record->finding.cause.text = record->differing;
 }
 
@@ -269,8 +278,8 @@ static bool is_gpu_of_few(const struct world *world, const uint32_t *ranks, uint
 }
 
 /* The reason that those of its ranks have of whom one is known; of ranks whose reasons differ none is taken. */
-static const struct world_reason *set_reason(struct record *record, const struct world *world, const uint32_t *ranks, uint32_t count,
-					     uint64_t now_ns)
+static const struct world_reason *set_reason(struct record *record, const struct world *world, const uint32_t *ranks,
+					     uint32_t count, uint64_t now_ns)
 {
 	const struct world_reason *first = NULL;
 	uint32_t chosen = 0, left_out = 0;
@@ -293,7 +302,9 @@ static const struct world_reason *set_reason(struct record *record, const struct
 		}
 	}
 	if (!first && left_out) {
-		record_add_missing(record, "why all ranks of the host are late: what the GPUs of some of them show explains these only");
+		record_add_missing(
+		    record,
+		    "why all ranks of the host are late: what the GPUs of some of them show explains these only");
 		return NULL;
 	}
 	const struct world_reason *reason = told_set_reason(record, &world->ranks[ranks[chosen]], now_ns);
@@ -363,7 +374,8 @@ static void leave(struct world *world, struct findings *findings, uint32_t rank,
 }
 
 /* The whole host, once for all its ranks. */
-static void tell_host(struct world *world, struct findings *findings, const struct views *views, uint32_t host, uint64_t now_ns)
+static void tell_host(struct world *world, struct findings *findings, const struct views *views, uint32_t host,
+		      uint64_t now_ns)
 {
 	uint32_t *ranks = calloc(views->hosts[host].judged + 1, sizeof(*ranks)), count = 0;
 	bool adopted = false;
@@ -393,7 +405,8 @@ static bool is_first_of_stage(const struct world *world, const struct views *vie
 	return true;
 }
 
-static void tell_stage(struct world *world, struct findings *findings, const struct views *views, uint32_t first, uint64_t now_ns)
+static void tell_stage(struct world *world, struct findings *findings, const struct views *views, uint32_t first,
+		       uint64_t now_ns)
 {
 	uint32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks)), count = 0;
 	bool adopted = false;
@@ -413,7 +426,8 @@ static void tell_stage(struct world *world, struct findings *findings, const str
 	free(ranks);
 }
 
-static void consider(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
+static void consider(struct world *world, struct findings *findings, const struct views *views, uint32_t i,
+		     uint64_t now_ns)
 {
 	struct world_rank *rank = &world->ranks[i];
 
@@ -433,7 +447,8 @@ static void consider(struct world *world, struct findings *findings, const struc
 	}
 	rank->wanted_ns = now_ns;
 	bool of_level = views->ranks[i].of_level;
-	if (!is_late_now(of_level, lateness_of(world, views, i, of_level)) || is_host_late(&views->hosts[rank->host]) || now_ns < rank->late_ns + LATE_SETTLE_NS ||
+	if (!is_late_now(of_level, lateness_of(world, views, i, of_level)) || is_host_late(&views->hosts[rank->host]) ||
+	    now_ns < rank->late_ns + LATE_SETTLE_NS ||
 	    findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | rank->host))
 		return;
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, i);
@@ -448,7 +463,8 @@ static void consider(struct world *world, struct findings *findings, const struc
 		tell(world, findings, views, &i, 1, RW_SCOPE_RANK, now_ns);
 }
 
-static void consider_host(struct world *world, struct findings *findings, const struct views *views, uint32_t i, uint64_t now_ns)
+static void consider_host(struct world *world, struct findings *findings, const struct views *views, uint32_t i,
+			  uint64_t now_ns)
 {
 	const struct host_view *host = &views->hosts[i];
 	const struct record *open = findings_open(findings, RW_KIND_STRAGGLER, TOLD_HOST | i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings of the job half that are told anew at each look for as long as they are so. Nobody says when one is over: it is closed when it has
- * not been told for as long as a FLIGHT stays valid.
+ * Findings of the job half that are told anew at each look for as long as they are so. Nobody says when one is over: it
+ * is closed when it has not been told for as long as a FLIGHT stays valid.
  */
 #ifndef ANALYSIS_JOB_OPEN_H
 #define ANALYSIS_JOB_OPEN_H

@@ -89,7 +89,8 @@ static bool is_told_by_usual(const struct world *world, const struct parting *pa
 
 /* So many of their first calls were still alike, as far as is known: both sides have told of that place, and no two
  * hashes of it differ. */
-static uint64_t alike_until(const struct world *world, const struct parting *parting, const uint32_t *odd, uint32_t odd_count)
+static uint64_t alike_until(const struct world *world, const struct parting *parting, const uint32_t *odd,
+			    uint32_t odd_count)
 {
 	uint64_t until = 0;
 
@@ -128,7 +129,8 @@ static uint32_t count_votes(const struct votes *votes, uint64_t value)
 /* One of the two has made the usual calls, and the other one has not. */
 static bool is_between(const struct search *search, const struct parting *parting)
 {
-	uint64_t left = vote_of(&parting->votes, search->sides[0].rank), right = vote_of(&parting->votes, search->sides[1].rank);
+	uint64_t left = vote_of(&parting->votes, search->sides[0].rank),
+		 right = vote_of(&parting->votes, search->sides[1].rank);
 
 	return left && right && left != right && (left == parting->votes.usual || right == parting->votes.usual);
 }
@@ -147,7 +149,8 @@ static uint64_t equal_until(const struct world_member *left, const struct world_
 }
 
 /* Searches the call between the first rank that made the usual calls and the first that did not. */
-static void begin_search(const struct world *world, struct world_comm *comm, const struct parting *parting, uint64_t now_ns)
+static void begin_search(const struct world *world, struct world_comm *comm, const struct parting *parting,
+			 uint64_t now_ns)
 {
 	const struct votes *votes = &parting->votes;
 	const struct vote *usual = NULL, *odd = NULL;
@@ -161,7 +164,8 @@ static void begin_search(const struct world *world, struct world_comm *comm, con
 		return;
 	if (!comm->search)
 		comm->search = calloc(1, sizeof(*comm->search));
-	const struct world_member *left = world_member(world, comm, usual->rank), *right = world_member(world, comm, odd->rank);
+	const struct world_member *left = world_member(world, comm, usual->rank),
+				  *right = world_member(world, comm, odd->rank);
 	if (comm->search)
 		search_begin(comm->search, usual->rank, odd->rank, equal_until(left, right, parting->calls), parting->calls, now_ns);
 }
@@ -182,7 +186,8 @@ static const struct search *found_call(const struct parting *parting)
 static void set_call(struct record *record, const struct parting *parting, const struct search *search)
 {
 	int at = vote_of(&parting->votes, search->sides[0].rank) == parting->votes.usual;
-	const struct call *odd = search_call(search, search->sides[at].rank), *usual = search_call(search, search->sides[!at].rank);
+	const struct call *odd = search_call(search, search->sides[at].rank),
+			  *usual = search_call(search, search->sides[!at].rank);
 	struct rw_finding *finding = &record->finding;
 	char what[160];
 
@@ -193,15 +198,18 @@ static void set_call(struct record *record, const struct parting *parting, const
 	finding->operation.count = odd->count;
 	finding->operation.peer_or_root = odd->root;
 	text_desync(record, odd, usual);
-	snprintf(what, sizeof(what), "their hosts have reported the calls of ranks %" PRIu32 " and %" PRIu32 ": call %" PRIu64 " is the first that differs",
+	snprintf(what, sizeof(what),
+		 "their hosts have reported the calls of ranks %" PRIu32 " and %" PRIu32 ": call %" PRIu64
+		 " is the first that differs",
 		 search->sides[at].rank < search->sides[!at].rank ? search->sides[at].rank : search->sides[!at].rank,
-		 search->sides[at].rank < search->sides[!at].rank ? search->sides[!at].rank : search->sides[at].rank, search->until);
+		 search->sides[at].rank < search->sides[!at].rank ? search->sides[!at].rank : search->sides[at].rank,
+		 search->until);
 	record_add_evidence(record, "messages", -1, what);
 	record_add_missing(record, "the calls themselves of all other ranks: only hashes of them were compared");
 }
 
-static void write_range(struct record *record, const struct world *world, const struct parting *parting, const uint32_t *odd,
-			uint32_t odd_count)
+static void write_range(struct record *record, const struct world *world, const struct parting *parting,
+			const uint32_t *odd, uint32_t odd_count)
 {
 	struct rw_finding *finding = &record->finding;
 	char who[128], others[128], where[64];
@@ -214,25 +222,29 @@ static void write_range(struct record *record, const struct world *world, const 
 	naming_ranks(who, sizeof(who), finding->ranks, finding->rank_count);
 	naming_ranks(others, sizeof(others), finding->late.waiting, finding->late.waiting_count);
 	if (finding->confidence == RW_INCONCLUSIVE)
-		snprintf(record->text, sizeof(record->text), "%s have made different collective calls on %s, %s", who, record->comm_name,
-			 where);
+		snprintf(record->text, sizeof(record->text), "%s have made different collective calls on %s, %s", who,
+			 record->comm_name, where);
 	else
-		snprintf(record->text, sizeof(record->text), "%s made other collective calls on %s than %s, %s", who, record->comm_name,
-			 others, where);
+		snprintf(record->text, sizeof(record->text), "%s made other collective calls on %s than %s, %s", who,
+			 record->comm_name, others, where);
 	snprintf(record->advice, sizeof(record->advice),
-		 "\"rankwatch diff\" of these ranks' black boxes names the first call that differs; look before it for a branch on data, "
+		 "\"rankwatch diff\" of these ranks' black boxes names the first call that differs; look before it for "
+		 "a branch on data, "
 		 "or one batch less");
 	finding->advice = record->advice;
-	record_add_missing(record, "which call it was: the ranks' hosts have not reported it, or no longer keep the calls of that range");
+	record_add_missing(
+	    record,
+	    "which call it was: the ranks' hosts have not reported it, or no longer keep the calls of that range");
 }
 
-static void write_text(struct record *record, const struct world *world, const struct parting *parting, const uint32_t *odd,
-		       uint32_t odd_count)
+static void write_text(struct record *record, const struct world *world, const struct parting *parting,
+		       const uint32_t *odd, uint32_t odd_count)
 {
 	const struct search *search = found_call(parting);
 	char what[224];
 
-	snprintf(what, sizeof(what), "hashes of the first %" PRIu64 " collective calls of %u ranks, by the messages of their hosts",
+	snprintf(what, sizeof(what),
+		 "hashes of the first %" PRIu64 " collective calls of %u ranks, by the messages of their hosts",
 		 parting->calls, parting->votes.count);
 	record_add_evidence(record, "messages", -1, what);
 	if (search)
@@ -240,7 +252,9 @@ static void write_text(struct record *record, const struct world *world, const s
 	else
 		write_range(record, world, parting, odd, odd_count);
 	if (record->finding.confidence == RW_INCONCLUSIVE)
-		record_add_missing(record, "no calls are those of more than half of the communicator's ranks: who is wrong is not known");
+		record_add_missing(
+		    record,
+		    "no calls are those of more than half of the communicator's ranks: who is wrong is not known");
 }
 
 static bool is_told_by_node(const struct world *world, const struct world_comm *comm)
@@ -265,7 +279,8 @@ uint64_t order_parted_since(const struct world *world, const struct world_comm *
 }
 
 /* ranks: room for twice the members. */
-static struct record *make_record(const struct world *world, const struct parting *parting, uint32_t *ranks, uint64_t now_ns)
+static struct record *make_record(const struct world *world, const struct parting *parting, uint32_t *ranks,
+				  uint64_t now_ns)
 {
 	bool known = has_majority(parting);
 	uint32_t *odd = ranks, *usual = ranks + parting->comm->member_count, odd_count, usual_count;
@@ -316,7 +331,8 @@ static bool is_same_finding(const struct rw_finding *left, const struct rw_findi
 }
 
 /* The call has become known after the ranks were reported. What was reported stands. */
-static void add_call(const struct world *world, const struct world_comm *comm, struct findings *findings, uint64_t now_ns)
+static void add_call(const struct world *world, const struct world_comm *comm, struct findings *findings,
+		     uint64_t now_ns)
 {
 	const struct record *told = findings_open(findings, RW_KIND_DESYNC, TOLD_COMM | comm->index);
 	struct parting parting = { .votes.cast = calloc(comm->member_count + 1, sizeof(*parting.votes.cast)) };
@@ -367,7 +383,8 @@ static void end_search(struct world_comm *comm)
 	comm->search = NULL;
 }
 
-static void look_at(struct world *world, struct world_comm *comm, struct findings *findings, uint32_t *searches, uint64_t now_ns)
+static void look_at(struct world *world, struct world_comm *comm, struct findings *findings, uint32_t *searches,
+		    uint64_t now_ns)
 {
 	comm->parting_looked_ns = now_ns;
 	if (!comm->search && *searches < ORDER_SEARCHES) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks that have made different collective calls than most while all ranks still make progress. It compares ranks of several hosts
- * by the hashes of their first calls, up to equal positions. A rank of which some calls were not seen is never named: no hash of it is
- * sent. docs/messages.md, "Order".
+ * Finds ranks that have made different collective calls than most while all ranks still make progress. It compares
+ * ranks of several hosts by the hashes of their first calls, up to equal positions. A rank of which some calls were not
+ * seen is never named: no hash of it is sent. docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_JOB_ORDER_H
 #define ANALYSIS_JOB_ORDER_H
@@ -10,9 +10,12 @@
 #include "analysis/report/findings.h"
 #include "analysis/job/world.h"
 
-#define ORDER_SETTLE_NS 5000000000u  /* waits this long for the hashes of the other members, and for findings of the hosts themselves */
+#define ORDER_SETTLE_NS                                                                                                \
+	5000000000u /* waits this long for the hashes of the other members, and for findings of the hosts themselves   \
+		     */
 #define ORDER_LOOK_NS   1000000000u
-#define ORDER_UNSURE_NS 60000000000u /* waits this long while no hash has a majority: hashes of a later position may decide */
+#define ORDER_UNSURE_NS                                                                                                \
+	60000000000u /* waits this long while no hash has a majority: hashes of a later position may decide */
 enum { ORDER_SEARCHES = 64 /* communicators on which the call that differs is searched at the same time */ };
 
 /* Since when the members have not made the same calls, so that they wait for calls that do not meet, and who seems to

@@ -24,16 +24,19 @@ bool job_place_waits_in_init(const struct world_rank *rank, uint64_t now_ns)
 	return birth && birth->life == RW_MESSAGE_ALIVE && rank->life == RW_MESSAGE_ALIVE;
 }
 
-const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member, uint64_t now_ns)
+const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member,
+					    uint64_t now_ns)
 {
 	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
 
-	if (!flight || !flight->heard_ns || now_ns >= flight->heard_ns + JOB_PLACE_FRESH_NS || world_is_dead(&world->ranks[member->rank]))
+	if (!flight || !flight->heard_ns || now_ns >= flight->heard_ns + JOB_PLACE_FRESH_NS ||
+	    world_is_dead(&world->ranks[member->rank]))
 		return NULL;
 	return flight;
 }
 
-const struct world_flight *job_place_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns)
+const struct world_flight *job_place_waits_in(const struct world *world, const struct world_member *member,
+					      uint64_t now_ns)
 {
 	const struct world_flight *flight = job_place_flight(world, member, now_ns);
 
@@ -49,14 +52,16 @@ bool job_place_is_same(const struct world_flight *left, const struct world_fligh
 	return left->sequence == right->sequence && (are_transfers || left->function == right->function);
 }
 
-static const struct world_flight *waits_in_one(const struct world *world, const struct world_member *member, bool transfer, uint64_t now_ns)
+static const struct world_flight *waits_in_one(const struct world *world, const struct world_member *member,
+					       bool transfer, uint64_t now_ns)
 {
 	const struct world_flight *flight = job_place_waits_in(world, member, now_ns);
 
 	return flight && job_place_is_transfer(flight) == transfer ? flight : NULL;
 }
 
-static bool find_place(const struct world *world, const struct world_comm *comm, bool transfers, uint64_t now_ns, struct job_place *place)
+static bool find_place(const struct world *world, const struct world_comm *comm, bool transfers, uint64_t now_ns,
+		       struct job_place *place)
 {
 	*place = (struct job_place){ .comm = comm, .by_gpu = true };
 	for (uint32_t i = 0; i < comm->member_count; i++) {
@@ -103,13 +108,14 @@ static bool is_needed(const struct job_place *place, const struct world_member *
 static bool waits_elsewhere(const struct job_place *place, const struct world_flight *flight)
 {
 	const uint8_t waits = RW_MESSAGE_ARRIVED | RW_MESSAGE_NO_OTHER_TRANSFER;
-	bool is_other_end = job_place_is_transfer(flight) && flight->peer_or_root == place->waiter && flight->function != place->flight.function;
+	bool is_other_end = job_place_is_transfer(flight) && flight->peer_or_root == place->waiter &&
+			    flight->function != place->flight.function;
 
 	return (flight->flags & waits) == waits && place->waiter >= 0 && !is_other_end;
 }
 
-enum job_place_presence job_place_presence(const struct world *world, const struct job_place *place, const struct world_member *member,
-				   uint64_t now_ns)
+enum job_place_presence job_place_presence(const struct world *world, const struct job_place *place,
+					   const struct world_member *member, uint64_t now_ns)
 {
 	const struct world_rank *rank = &world->ranks[member->rank];
 	const struct world_flight *flight = job_place_flight(world, member, now_ns);
@@ -123,7 +129,8 @@ enum job_place_presence job_place_presence(const struct world *world, const stru
 			return JOB_PLACE_MISSING;
 		return flight ? JOB_PLACE_HERE : member->unfollowed ? JOB_PLACE_UNKNOWN : JOB_PLACE_MISSING;
 	}
-	if (world_is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) || world_is_silent(world_host(world, member->rank), now_ns))
+	if (world_is_dead(rank) || (rank->told && rank->life == RW_MESSAGE_STOPPED) ||
+	    world_is_silent(world_host(world, member->rank), now_ns))
 		return JOB_PLACE_MISSING;
 	if (flight && job_place_is_same(flight, &place->flight)) {
 		if (flight->flags & RW_MESSAGE_ARRIVED)

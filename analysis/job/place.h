@@ -31,9 +31,11 @@ const struct world_birth *job_place_init(const struct world_rank *rank, uint64_t
 bool job_place_waits_in_init(const struct world_rank *rank, uint64_t now_ns);
 /* The member's oldest unfinished operation; NULL: none is older than a second, or none is reported. The world owns
  * it. */
-const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member, uint64_t now_ns);
+const struct world_flight *job_place_flight(const struct world *world, const struct world_member *member,
+					    uint64_t now_ns);
 /* The same, but NULL where the member does not wait for others in it. */
-const struct world_flight *job_place_waits_in(const struct world *world, const struct world_member *member, uint64_t now_ns);
+const struct world_flight *job_place_waits_in(const struct world *world, const struct world_member *member,
+					      uint64_t now_ns);
 /* Finds the operation in which the members wait; where they differ, the one in which a member has waited longest.
  * Transfers between two ranks count only where no member waits in a collective. Missing members are not counted. False:
  * no member waits. */
@@ -44,7 +46,7 @@ bool job_place_is_transfer(const struct world_flight *flight);
  * same number. */
 bool job_place_is_same(const struct world_flight *left, const struct world_flight *right);
 /* Whether the member has arrived in the operation of `place`. */
-enum job_place_presence job_place_presence(const struct world *world, const struct job_place *place, const struct world_member *member,
-				   uint64_t now_ns);
+enum job_place_presence job_place_presence(const struct world *world, const struct job_place *place,
+					   const struct world_member *member, uint64_t now_ns);
 
 #endif

@@ -101,7 +101,8 @@ static bool lacks_answers(const struct search *search, const struct search_side 
 	return false;
 }
 
-bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask, uint64_t now_ns)
+bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask,
+		 uint64_t now_ns)
 {
 	if (search->state != SEARCH_RUNS || !lacks_answers(search, side) ||
 	    (side->asked_ns && now_ns < side->asked_ns + SEARCH_AGAIN_NS))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searches the first call in which two ranks of a communicator differ whose hashes of their calls differ (analysis/job/order.h). It asks
- * the hosts of both for hashes of ever shorter stretches, and in the end for the calls. docs/messages.md, "Order".
+ * Searches the first call in which two ranks of a communicator differ whose hashes of their calls differ
+ * (analysis/job/order.h). It asks the hosts of both for hashes of ever shorter stretches, and in the end for the calls.
+ * docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_JOB_SEARCH_H
 #define ANALYSIS_JOB_SEARCH_H
@@ -45,7 +46,8 @@ bool search_take(struct search *search, uint32_t rank, const struct rw_message *
 /* Compares what has been answered. Call it at each tick. */
 void search_tick(struct search *search, uint64_t now_ns);
 /* Whether the host of this side is to be asked now: fills `ask`, and notes that it is asked. */
-bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask, uint64_t now_ns);
+bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask,
+		 uint64_t now_ns);
 /* Where the ranks' first different call was found: that of this rank, which is one of the two. */
 const struct call *search_call(const struct search *search, uint32_t rank);
 

@@ -146,8 +146,8 @@ static uint32_t watchdog_ms(const struct look *look, const struct rw_finding *fi
 	return shortest_ms ? shortest_ms : look->world->ranks[awaited].watchdog_ms;
 }
 
-static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count,
-			   const struct job_place *place)
+static struct record *make(struct look *look, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			   uint32_t count, const struct job_place *place)
 {
 	struct record *record = told_new(look->world, kind, scope, ranks, count);
 	char what[224];
@@ -239,7 +239,8 @@ static void tell_hang(struct look *look, const struct root *root)
 	const struct world_member *member = world_member(look->world, place->comm, root->rank);
 	const struct world_flight *flight = member ? job_place_flight(look->world, member, look->now_ns) : NULL;
 	record->subject = root->rank;
-	record->finding.severity = progress == RW_MESSAGE_STANDS || waited >= limit_of(&record->finding) ? RW_CRITICAL : RW_NOTICE;
+	record->finding.severity =
+	    progress == RW_MESSAGE_STANDS || waited >= limit_of(&record->finding) ? RW_CRITICAL : RW_NOTICE;
 	record->finding.confidence = RW_LIKELY;
 	if (flight && job_place_is_same(flight, &place->flight))
 		record->finding.operation.phase = flight->phase;
@@ -251,7 +252,8 @@ static void tell_hang(struct look *look, const struct root *root)
 	if (progress == RW_MESSAGE_PROGRESS_UNKNOWN)
 		record_add_missing(record, "what its threads do: its host has not reported it");
 	else
-		record_add_missing(record, "what it does between two messages: a host reports the latest call of each rank, and not every call");
+		record_add_missing(record, "what it does between two messages: a host reports the latest call of each "
+					   "rank, and not every call");
 	text_hang(record);
 	tell(look, record);
 }
@@ -516,7 +518,8 @@ static void tell_desync(struct look *look, const struct job_place *place)
 		record->finding.severity = RW_CRITICAL;
 		record->finding.confidence = majority ? RW_LIKELY : RW_INCONCLUSIVE;
 		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
-		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of each rank, and not every call");
+		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of "
+					   "each rank, and not every call");
 		text_desync(record, &odd, &usual);
 		tell(look, record);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks that are missing while ranks of other hosts wait for them. It uses what each host reports about unfinished operations, calls,
- * and the state of its ranks' processes. A rank about which nothing was reported is never named. docs/messages.md, "When nothing moves".
+ * Finds ranks that are missing while ranks of other hosts wait for them. It uses what each host reports about
+ * unfinished operations, calls, and the state of its ranks' processes. A rank about which nothing was reported is never
+ * named. docs/messages.md, "When nothing moves".
  */
 #ifndef ANALYSIS_JOB_STAND_H
 #define ANALYSIS_JOB_STAND_H
@@ -16,7 +17,8 @@
 #define STAND_GONE_NS    3000000000u  /* wait of others after which a rank that is gone or stopped is reported */
 #define STAND_AFTER_NS   3000000000u  /* the same for a rank that makes no progress; three rows, if that is longer, … */
 #define STAND_AFTER_MAX_NS 30000000000u /* … but not longer than this */
-#define STAND_UNKNOWN_NS 10000000000u /* the same while no row is known; a rank that makes progress or is unknown is a notice … */
+#define STAND_UNKNOWN_NS                                                                                               \
+	10000000000u /* the same while no row is known; a rank that makes progress or is unknown is a notice … */
 #define STAND_LIMIT_NS   30000000000u /* … up to this wait, or up to … */
 #define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time, and not beyond … */
 #define STAND_LIMIT_MOST 0.5          /* … this one */

@@ -13,7 +13,8 @@
 
 static const uint8_t no_gpu[16];
 
-struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count)
+struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			uint32_t count)
 {
 	struct record_subject *subjects = calloc(count + 1, sizeof(*subjects));
 
@@ -83,7 +84,8 @@ void told_set_operation(struct record *record, const struct world_comm *comm, ui
 	finding->operation.sequence = sequence;
 	finding->operation.phase = phase;
 	if (comm->size && (int32_t)comm->member_count < comm->size) {
-		snprintf(what, sizeof(what), "the hosts' messages name only %u of this communicator's %d ranks: " RECORD_UNSEEN_MEMBERS,
+		snprintf(what, sizeof(what),
+			 "the hosts' messages name only %u of this communicator's %d ranks: " RECORD_UNSEEN_MEMBERS,
 			 comm->member_count, comm->size);
 		record_add_missing(record, what);
 	}

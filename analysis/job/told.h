@@ -14,12 +14,14 @@
 #define TOLD_CIRCLE UINT32_MAX
 /* Subjects in the init of a communicator. */
 #define TOLD_INIT (1u << 29)         /* | the rank that does not come */
-#define TOLD_INIT_UNKNOWN (1u << 28) /* with TOLD_INIT | the rank that came first, where it is not known which rank does not come */
+#define TOLD_INIT_UNKNOWN                                                                                              \
+	(1u << 28) /* with TOLD_INIT | the rank that came first, where it is not known which rank does not come */
 #define TOLD_INIT_CIRCLE (TOLD_INIT | TOLD_INIT_UNKNOWN | 1u << 27)
 
 /* Makes a record about these world ranks, ascending. NULL on lack of memory. Its evidence is marked as coming from
  * messages. */
-struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks, uint32_t count);
+struct record *told_new(const struct world *world, enum rw_kind kind, enum rw_scope scope, const uint32_t *ranks,
+			uint32_t count);
 /* Sets the ranks that wait; ascending. */
 int told_set_waiting(struct record *record, const uint32_t *ranks, uint32_t count);
 void told_set_operation(struct record *record, const struct world_comm *comm, uint8_t function, uint64_t sequence,

@@ -33,7 +33,8 @@ bool votes_have_majority(const struct votes *votes, const struct world_comm *com
 	return comm->size > 0 && votes->usual_count * 2 > (uint32_t)comm->size;
 }
 
-void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual, uint32_t *usual_count)
+void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual,
+		 uint32_t *usual_count)
 {
 	*odd_count = *usual_count = 0;
 	for (uint32_t i = 0; i < votes->count; i++) {

@@ -15,7 +15,8 @@ struct vote {
 };
 
 struct votes {
-	struct vote *cast;           /* owned by the caller, with room for each member; sorted by value, then rank, by votes_count() */
+	struct vote
+	    *cast; /* owned by the caller, with room for each member; sorted by value, then rank, by votes_count() */
 	uint32_t count, usual_count; /* usual_count: votes with the most frequent value */
 	uint64_t usual;              /* that value */
 };
@@ -27,6 +28,7 @@ void votes_count(struct votes *votes);
 bool votes_have_majority(const struct votes *votes, const struct world_comm *comm);
 /* Fills `odd` with the ranks that have another value than the usual one, and `usual` with the others, both ascending.
  * Without a majority all ranks are odd. Each array has room for all votes. */
-void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual, uint32_t *usual_count);
+void votes_split(const struct votes *votes, bool majority, uint32_t *odd, uint32_t *odd_count, uint32_t *usual,
+		 uint32_t *usual_count);
 
 #endif

@@ -4,19 +4,19 @@
 #include "analysis/known/call_order.h"
 #include "analysis/known/job.h"
 
-struct instance_key identify_key(const struct seat *seat, const struct rw_operation *slot)
+struct instance_key identify_key(const struct membership *membership, const struct rw_operation *slot)
 {
 	struct instance_key key = {
-		.communicator = seat->communicator->index,
+		.communicator = membership->communicator->index,
 		.function = slot->function,
 		.by_interposer =
-		    slot->flags & RW_FLAG_UNANNOUNCED || job_seated(seat)->process->counts_calls,
+		    slot->flags & RW_FLAG_UNANNOUNCED || job_member_of(membership)->process->counts_calls,
 		.source = -1,
 		.target = -1,
 		.sequence = slot->sequence,
 	};
 	if (identify_is_point_to_point(slot->function)) {
-		int32_t own = seat->communicator->members[seat->member].comm_rank;
+		int32_t own = membership->communicator->members[membership->member].comm_rank;
 		bool sends = slot->function == RW_FUNCTION_SEND;
 		key.function = RW_FUNCTION_SEND_RECV;
 		key.source = sends ? own : slot->root_or_peer;

@@ -14,7 +14,7 @@ static inline bool identify_is_point_to_point(uint8_t function)
 	return function == RW_FUNCTION_SEND || function == RW_FUNCTION_RECV;
 }
 /* What the slot is an instance of; for a p2p operation its peer has to be known. */
-struct instance_key identify_key(const struct seat *seat, const struct rw_operation *slot);
+struct instance_key identify_key(const struct membership *membership, const struct rw_operation *slot);
 /* Takes what the slot says about the instance: type, count and root from the first rank that has joined it; operator,
  * algorithm and protocol from whichever rank knows them. */
 void identify_describe(struct instance *instance, const struct rw_operation *slot);

@@ -134,9 +134,9 @@ static uint32_t count_before(const struct job *job, const struct process *proces
 			     const struct rw_communicator *described)
 {
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct communicator *communicator = process->seats[i].communicator;
-		const struct member *member = communicator ? &communicator->members[process->seats[i].member] : NULL;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct communicator *communicator = process->memberships[i].communicator;
+		const struct member *member = communicator ? &communicator->members[process->memberships[i].member] : NULL;
 		if (!member || !is_described(communicator, described) ||
 		    job->ranks[member->rank].device != described->device)
 			continue;
@@ -146,14 +146,15 @@ static uint32_t count_before(const struct job *job, const struct process *proces
 	return count;
 }
 
-/* So many of that id the process was in before, of whatever size: all its members that were in all of them count alike. */
+/* So many of that id the process was in before, of whatever size: all its members that were in all of them count alike.
+ */
 static uint64_t told_id(const struct job *job, const struct process *process, const struct rw_communicator *described,
 			uint32_t occurrence)
 {
 	uint64_t before = occurrence;
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct communicator *communicator = process->seats[i].communicator;
-		const struct member *member = communicator ? &communicator->members[process->seats[i].member] : NULL;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct communicator *communicator = process->memberships[i].communicator;
+		const struct member *member = communicator ? &communicator->members[process->memberships[i].member] : NULL;
 		before += member && communicator->id == described->id && !is_described(communicator, described) &&
 			  member->created_ns < described->created_ns &&
 			  job->ranks[member->rank].device == described->device;
@@ -187,17 +188,17 @@ static struct communicator *find_communicator(struct job *job, const struct proc
 	return made;
 }
 
-static struct seat *reserve_seat(struct process *process, uint32_t index)
+static struct membership *reserve_membership(struct process *process, uint32_t index)
 {
-	if (index >= process->seat_count) {
-		struct seat *seats = realloc(process->seats, (index + 1) * sizeof(*seats));
-		if (!seats)
+	if (index >= process->membership_count) {
+		struct membership *memberships = realloc(process->memberships, (index + 1) * sizeof(*memberships));
+		if (!memberships)
 			return NULL;
-		memset(seats + process->seat_count, 0, (index + 1 - process->seat_count) * sizeof(*seats));
-		process->seats = seats;
-		process->seat_count = index + 1;
+		memset(memberships + process->membership_count, 0, (index + 1 - process->membership_count) * sizeof(*memberships));
+		process->memberships = memberships;
+		process->membership_count = index + 1;
 	}
-	return &process->seats[index];
+	return &process->memberships[index];
 }
 
 /* The same place in a communicator claimed by a second process: the first may be a dead one of an earlier start. */
@@ -260,7 +261,7 @@ static void number_ranks(struct job *job)
 	}
 }
 
-static int take_seat(struct job *job, struct process *process, struct seat *seat,
+static int take_membership(struct job *job, struct process *process, struct membership *membership,
 		     const struct rw_communicator *described)
 {
 	struct communicator *communicator = find_communicator(job, process, described);
@@ -280,7 +281,7 @@ static int take_seat(struct job *job, struct process *process, struct seat *seat
 	members[communicator->member_count] = (struct member){
 		.process = process, .rank = rank, .comm_rank = described->rank, .created_ns = described->created_ns
 	};
-	*seat = (struct seat){ .communicator = communicator, .member = communicator->member_count++ };
+	*membership = (struct membership){ .communicator = communicator, .member = communicator->member_count++ };
 	communicator->unlike |= members[0].process->interposed != process->interposed;
 	note_size(job, communicator);
 	number_ranks(job);
@@ -301,31 +302,31 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 {
 	if (index >= RW_BOX_COMMS || described->device >= RW_BOX_DEVICES || !is_size(described))
 		return -EINVAL;
-	struct seat *seat = reserve_seat(process, index);
-	if (!seat)
+	struct membership *membership = reserve_membership(process, index);
+	if (!membership)
 		return -ENOMEM;
-	if (seat->left_ns && seat->left_ns == described->created_ns)
+	if (membership->left_ns && membership->left_ns == described->created_ns)
 		return 0;
-	struct member *owner = job_seated(seat);
+	struct member *owner = job_member_of(membership);
 	if (owner && owner->created_ns != described->created_ns) {
 		owner->ended = true;
-		seat->communicator = NULL; /* the entry has a new owner */
+		membership->communicator = NULL; /* the entry has a new owner */
 	}
-	if (!seat->communicator) {
-		int err = take_seat(job, process, seat, described);
+	if (!membership->communicator) {
+		int err = take_membership(job, process, membership, described);
 		if (err)
 			return err;
 	}
 	/* What one process knows holds for all; its interposer can tell the size later than NCCL the rest. */
-	if (!seat->communicator->size)
-		seat->communicator->size = described->nranks;
-	seat->communicator->members[seat->member].ended = described->ended_ns != 0;
-	seat->communicator->members[seat->member].captured = described->captured;
-	seat->communicator->members[seat->member].timed =
+	if (!membership->communicator->size)
+		membership->communicator->size = described->nranks;
+	membership->communicator->members[membership->member].ended = described->ended_ns != 0;
+	membership->communicator->members[membership->member].captured = described->captured;
+	membership->communicator->members[membership->member].timed =
 	    described->replays_timed <= described->captured ? described->replays_timed : 0;
 	process->captures |= described->captured != 0;
-	seat->communicator->members[seat->member].splits = described->splits;
-	seat->communicator->members[seat->member].announced = described->api_count;
+	membership->communicator->members[membership->member].splits = described->splits;
+	membership->communicator->members[membership->member].announced = described->api_count;
 	return 0;
 }
 
@@ -333,8 +334,8 @@ bool job_hides_replays(const struct process *process)
 {
 	if (process->waits_for_signals)
 		return true;
-	for (uint32_t i = 0; i < process->seat_count && process->captures; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
+	for (uint32_t i = 0; i < process->membership_count && process->captures; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
 		if (member && job_untimed_calls(member))
 			return true;
 	}
@@ -365,15 +366,15 @@ int32_t job_world_size(const struct job *job)
 	return size;
 }
 
-void job_leave_seats(const struct communicator *communicator)
+void job_leave_communicator(const struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct member *member = &communicator->members[i];
 		struct process *process = member->process;
 		process->captured_before += job_untimed_calls(member);
-		for (uint32_t k = 0; k < process->seat_count; k++)
-			if (process->seats[k].communicator == communicator)
-				process->seats[k] = (struct seat){ .left_ns = member->created_ns };
+		for (uint32_t k = 0; k < process->membership_count; k++)
+			if (process->memberships[k].communicator == communicator)
+				process->memberships[k] = (struct membership){ .left_ns = member->created_ns };
 	}
 }
 

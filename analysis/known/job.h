@@ -46,7 +46,7 @@ struct trace {
 };
 
 /* A process's entry in its own communicator table. */
-struct seat {
+struct membership {
 	struct communicator *communicator; /* NULL = not announced, or released */
 	uint32_t member;
 	uint64_t left_ns; /* created_ns of the communicator that was released; 0 none */
@@ -122,8 +122,8 @@ struct process {
 	uint64_t bytes; /* bytes of these operations' counts; INT64_MAX at most */
 	struct analysis_scanning scanning;
 	uint64_t captured_before; /* captured calls without times on communicators that were released */
-	struct seat *seats;
-	uint32_t seat_count;
+	struct membership *memberships;
+	uint32_t membership_count;
 	struct trace *trace; /* JOB_TRACE */
 	struct trace *replays; /* JOB_TRACE, in order of their results; NULL none: analysis/known/replays.h */
 	struct trace *timed;   /* replays with times by ticket % JOB_TRACE; NULL: none yet … */
@@ -256,7 +256,7 @@ int32_t job_unseen(const struct communicator *communicator);
 /* World size: the launcher's, else that of the largest communicator; -1 unknown. */
 int32_t job_world_size(const struct job *job);
 /* From now on the table entries of its members belong to no communicator, until they get a new one. */
-void job_leave_seats(const struct communicator *communicator);
+void job_leave_communicator(const struct communicator *communicator);
 void communicator_free(struct communicator *communicator);
 void job_free(struct job *job);
 
@@ -268,13 +268,13 @@ static inline const struct rank *job_member_rank(const struct job *job, const st
 /* Whether the entry's communicator was released. Further records of that communicator are ignored. */
 static inline bool job_was_left(const struct process *process, uint32_t index)
 {
-	return index < process->seat_count && !process->seats[index].communicator && process->seats[index].left_ns;
+	return index < process->membership_count && !process->memberships[index].communicator && process->memberships[index].left_ns;
 }
 
 /* The member to which this entry of the process's communicator table belongs; NULL: none. */
-static inline struct member *job_seated(const struct seat *seat)
+static inline struct member *job_member_of(const struct membership *membership)
 {
-	return seat->communicator ? &seat->communicator->members[seat->member] : NULL;
+	return membership->communicator ? &membership->communicator->members[membership->member] : NULL;
 }
 
 #endif

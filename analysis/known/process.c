@@ -89,6 +89,6 @@ void process_free(struct process *process)
 	free(process->trace);
 	free(process->replays);
 	free(process->timed);
-	free(process->seats);
+	free(process->memberships);
 	free(process);
 }

@@ -17,7 +17,7 @@ static void place(struct instance *instance)
 	};
 }
 
-static void remember(struct process *process, const struct seat *seat, struct instance *instance, uint64_t ticket)
+static void remember(struct process *process, const struct membership *membership, struct instance *instance, uint64_t ticket)
 {
 	if (!process->replays)
 		process->replays = calloc(JOB_TRACE, sizeof(*process->replays));
@@ -27,17 +27,17 @@ static void remember(struct process *process, const struct seat *seat, struct in
 		.ticket = ticket,
 		.instance = instance,
 		.serial = instance->serial,
-		.member = seat->member,
-		.rank = seat->communicator->members[seat->member].rank,
-		.communicator = seat->communicator->index,
+		.member = membership->member,
+		.rank = membership->communicator->members[membership->member].rank,
+		.communicator = membership->communicator->index,
 		.place.place = STEPS_NO_PLACE,
 	};
 }
 
-static void join(struct process *process, const struct seat *seat, struct instance *instance,
+static void join(struct process *process, const struct membership *membership, struct instance *instance,
 		 struct operation *operation, const struct rw_operation *slot)
 {
-	struct member *member = &seat->communicator->members[seat->member];
+	struct member *member = &membership->communicator->members[membership->member];
 	uint64_t calls = rw_captured_call(slot->sequence) + 1;
 
 	instance->joined += !operation->ticket;
@@ -45,16 +45,16 @@ static void join(struct process *process, const struct seat *seat, struct instan
 	operation->state = OPERATION_JOINED | OPERATION_EXCLUDED;
 	if (member->replayed[slot->function] < calls)
 		member->replayed[slot->function] = calls;
-	remember(process, seat, instance, slot->ticket);
+	remember(process, membership, instance, slot->ticket);
 }
 
-void replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
+void replays_note(struct analysis *analysis, struct process *process, const struct membership *membership,
 		  const struct rw_operation *slot)
 {
-	struct instance_key key = identify_key(seat, slot);
-	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
+	struct instance_key key = identify_key(membership, slot);
+	struct instance *instance = instances_get(&analysis->instances, membership->communicator, &key, slot->api_ns);
 	struct operation *operation =
-	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
+	    instance ? instance_operation(&analysis->instances, instance, membership->member) : NULL;
 
 	if (!operation)
 		return;
@@ -67,13 +67,13 @@ void replays_note(struct analysis *analysis, struct process *process, const stru
 	if (operation->ticket > slot->ticket)
 		return;
 	if (operation->ticket != slot->ticket)
-		join(process, seat, instance, operation, slot);
+		join(process, membership, instance, operation, slot);
 	operation->flags = (uint8_t)slot->flags;
 	operation->state &= (uint8_t)~OPERATION_SCANNING;
 	if (slot->owner & (RW_OWNER_SCAN_IN | RW_OWNER_SCAN_OUT))
 		operation->state |= OPERATION_SCANNING;
 	if (slot->known & VALUES_KNOWN)
-		values_note(analysis, instance, seat->member, slot);
+		values_note(analysis, instance, membership->member, slot);
 }
 
 uint32_t replays_count(const struct process *process)

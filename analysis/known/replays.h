@@ -13,7 +13,7 @@ struct analysis;
 
 /* Takes a slot with CAPTURED and without RW_KNOWN_TASK. Again whenever it says more. Without memory for it, it is not
  * seen. */
-void replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
+void replays_note(struct analysis *analysis, struct process *process, const struct membership *membership,
 		  const struct rw_operation *slot);
 /* Number i, from 0 for the oldest that is remembered to replays_count(); NULL: its instance has been forgotten. */
 uint32_t replays_count(const struct process *process);

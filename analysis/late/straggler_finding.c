@@ -142,9 +142,9 @@ static void set_late(struct record *record, const struct suspect *suspect, const
  * does. */
 static bool replays_another_group(const struct process *process, uint32_t rank, const struct communicator *communicator)
 {
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
-		if (member && member->rank == rank && job_untimed_calls(member) && process->seats[i].communicator != communicator)
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
+		if (member && member->rank == rank && job_untimed_calls(member) && process->memberships[i].communicator != communicator)
 			return true;
 	}
 	return false;

@@ -111,10 +111,10 @@ static bool is_first_unseen(const struct process *process, uint64_t ticket)
 }
 
 /* For the comparison with the other ranks. Without memory for it there is none. */
-static void note_order(const struct analysis *analysis, struct process *process, const struct seat *seat,
+static void note_order(const struct analysis *analysis, struct process *process, const struct membership *membership,
 		       const struct rw_operation *slot)
 {
-	struct communicator *communicator = seat->communicator;
+	struct communicator *communicator = membership->communicator;
 	if (is_first_unseen(process, slot->ticket))
 		process->first_ns = slot->api_ns ? slot->api_ns : UINT64_MAX;
 	if (!communicator->order)
@@ -123,8 +123,8 @@ static void note_order(const struct analysis *analysis, struct process *process,
 		call_order_part_unlike(communicator->order, process->counts_calls);
 	if (communicator->order) {
 		communicator->order->keeps = analysis->keeps_calls && communicator->hosts != 1;
-		call_order_note(communicator->order, seat->member, slot,
-				communicator->members[seat->member].created_ns > process->first_ns ||
+		call_order_note(communicator->order, membership->member, slot,
+				communicator->members[membership->member].created_ns > process->first_ns ||
 				    !process->first_ns);
 	}
 }
@@ -156,18 +156,18 @@ static void note_marked(struct instance *instance, const struct trace *trace)
 	}
 }
 
-static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct seat *seat,
+static struct trace *new_trace(struct analysis *analysis, struct process *process, const struct membership *membership,
 			       const struct rw_operation *slot)
 {
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	*trace = (struct trace){
 		.ticket = slot->ticket,
-		.member = seat->member,
-		.rank = seat->communicator->members[seat->member].rank,
-		.communicator = seat->communicator->index,
+		.member = membership->member,
+		.rank = membership->communicator->members[membership->member].rank,
+		.communicator = membership->communicator->index,
 		.place.place = STEPS_NO_PLACE,
 	};
-	note_order(analysis, process, seat, slot);
+	note_order(analysis, process, membership, slot);
 	if (is_first_unseen(process, slot->ticket))
 		process->steps.uncounted = true;
 	process->operations++;
@@ -177,30 +177,30 @@ static struct trace *new_trace(struct analysis *analysis, struct process *proces
 		evidence_note_call(&process->evidence, slot->api_tid, slot->api_ns);
 	}
 	if (identify_is_point_to_point(slot->function)) {
-		seat->communicator->point_to_point = true;
+		membership->communicator->point_to_point = true;
 		analysis->job.pipelined = true;
 	}
 	if (is_excluded(slot))
 		return trace;
-	uint32_t signature = signature_of(process, seat->communicator, slot);
+	uint32_t signature = signature_of(process, membership->communicator, slot);
 	if (steps_add(&process->steps, signature, slot->ticket, &trace->place))
 		place_history(analysis, process);
 	trace->steps_version = process->steps.version;
 	return trace;
 }
 
-static void join(struct analysis *analysis, const struct seat *seat, struct trace *trace,
+static void join(struct analysis *analysis, const struct membership *membership, struct trace *trace,
 		 const struct rw_operation *slot)
 {
-	struct member *member = &seat->communicator->members[seat->member];
-	struct instance_key key = identify_key(seat, slot);
-	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
+	struct member *member = &membership->communicator->members[membership->member];
+	struct instance_key key = identify_key(membership, slot);
+	struct instance *instance = instances_get(&analysis->instances, membership->communicator, &key, slot->api_ns);
 	struct operation *operation =
-	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
+	    instance ? instance_operation(&analysis->instances, instance, membership->member) : NULL;
 	if (!operation) /* no memory, or too old for a full pool: a box read late, from its beginning */
 		return;
 	if (!operation->ticket && instance->joined && instance_is_point_to_point(instance))
-		pair_note(&analysis->instances, instance, seat->member, slot);
+		pair_note(&analysis->instances, instance, membership->member, slot);
 	identify_describe(instance, slot);
 	if (!operation->ticket)
 		instance->joined++;
@@ -371,16 +371,16 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return 0;
 	if (job_was_left(process, slot->comm))
 		return 0;
-	if (slot->comm >= process->seat_count || !process->seats[slot->comm].communicator ||
+	if (slot->comm >= process->membership_count || !process->memberships[slot->comm].communicator ||
 	    slot->function >= RW_FUNCTION_COUNT || slot->dtype >= RW_DTYPE_COUNT)
 		return -EINVAL;
-	const struct seat *seat = &process->seats[slot->comm];
+	const struct membership *membership = &process->memberships[slot->comm];
 	if (slot->flags & RW_FLAG_CAPTURED) {
-		bool is_replay = slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_seated(seat)->created_ns;
+		bool is_replay = slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_member_of(membership)->created_ns;
 		if (is_replay && slot->known & RW_KNOWN_TASK)
-			timed_replays_note(analysis, process, seat, slot);
+			timed_replays_note(analysis, process, membership, slot);
 		else if (is_replay)
-			replays_note(analysis, process, seat, slot);
+			replays_note(analysis, process, membership, slot);
 		return 0;
 	}
 	if (slot->sequence & RW_CAPTURED_SEQUENCE)
@@ -388,14 +388,14 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	struct trace *trace = &process->trace[slot->ticket % JOB_TRACE];
 	if (trace->ticket > slot->ticket)
 		return 0; /* too old to matter */
-	if (trace->ticket != slot->ticket && slot->api_ns && slot->api_ns < job_seated(seat)->created_ns)
+	if (trace->ticket != slot->ticket && slot->api_ns && slot->api_ns < job_member_of(membership)->created_ns)
 		return 0; /* of an earlier owner of the entry */
 	if (trace->ticket != slot->ticket)
-		trace = new_trace(analysis, process, seat, slot);
+		trace = new_trace(analysis, process, membership, slot);
 	trace->times_unknown = has_unknown_times(slot);
 	note_task(process, seat, trace, slot);
 	if (is_excluded(slot) && identify_is_point_to_point(slot->function))
-		job_seated(seat)->unfollowed_transfer = true;
+		job_member_of(membership)->unfollowed_transfer = true;
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */
@@ -409,7 +409,7 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (!instance && identify_is_point_to_point(slot->function) && !(slot->known & (RW_KNOWN_TASK | RW_KNOWN_CALL)))
 		return 0;
 	if (!instance) {
-		join(analysis, seat, trace, slot);
+		join(analysis, membership, trace, slot);
 		instance = trace->instance;
 	}
 	if (!instance)

@@ -8,7 +8,7 @@
 #include "analysis/measure/lateness.h"
 #include "analysis/model.h"
 
-static bool keep_trace(struct process *process, const struct seat *seat, struct instance *instance,
+static bool keep_trace(struct process *process, const struct membership *membership, struct instance *instance,
 		       const struct rw_operation *slot)
 {
 	if (!process->timed)
@@ -19,10 +19,10 @@ static bool keep_trace(struct process *process, const struct seat *seat, struct 
 		.ticket = slot->ticket,
 		.instance = instance,
 		.serial = instance->serial,
-		.member = seat->member,
-		.rank = seat->communicator->members[seat->member].rank,
-		.communicator = seat->communicator->index,
-		.done_ns = instance->operations[seat->member].done_ns,
+		.member = membership->member,
+		.rank = membership->communicator->members[membership->member].rank,
+		.communicator = membership->communicator->index,
+		.done_ns = instance->operations[membership->member].done_ns,
 		.place.place = STEPS_NO_PLACE,
 	};
 	if (slot->ticket > process->newest_timed)
@@ -60,15 +60,15 @@ static void judge(struct analysis *analysis, struct instance *instance)
 	account_note(&analysis->account, instance);
 }
 
-void timed_replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
+void timed_replays_note(struct analysis *analysis, struct process *process, const struct membership *membership,
 			const struct rw_operation *slot)
 {
 	const uint32_t times = RW_KNOWN_STAMP | RW_KNOWN_STARTED | RW_KNOWN_DONE;
-	struct instance_key key = identify_key(seat, slot);
+	struct instance_key key = identify_key(membership, slot);
 	key.timed = true;
-	struct instance *instance = instances_get(&analysis->instances, seat->communicator, &key, slot->api_ns);
+	struct instance *instance = instances_get(&analysis->instances, membership->communicator, &key, slot->api_ns);
 	struct operation *operation =
-	    instance ? instance_operation(&analysis->instances, instance, seat->member) : NULL;
+	    instance ? instance_operation(&analysis->instances, instance, membership->member) : NULL;
 
 	if (!operation || operation->ticket)
 		return;
@@ -83,10 +83,10 @@ void timed_replays_note(struct analysis *analysis, struct process *process, cons
 	operation->ticket = slot->ticket;
 	operation->state = OPERATION_JOINED;
 	if ((slot->known & times) != times ||
-	    !kernel_start_place_replay(&seat->communicator->members[seat->member], operation, slot)) {
+	    !kernel_start_place_replay(&membership->communicator->members[membership->member], operation, slot)) {
 		operation->state = OPERATION_JOINED | OPERATION_EXCLUDED;
 		instance->excluded++;
 	}
-	if (keep_trace(process, seat, instance, slot))
+	if (keep_trace(process, membership, instance, slot))
 		judge(analysis, instance);
 }

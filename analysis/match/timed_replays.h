@@ -11,7 +11,7 @@
 struct analysis;
 
 /* Takes a slot with CAPTURED and RW_KNOWN_TASK, written once. Without memory it is not seen. */
-void timed_replays_note(struct analysis *analysis, struct process *process, const struct seat *seat,
+void timed_replays_note(struct analysis *analysis, struct process *process, const struct membership *membership,
 			const struct rw_operation *slot);
 
 #endif

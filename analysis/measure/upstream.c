@@ -221,8 +221,8 @@ static bool has_unseen(const struct job *job, uint32_t rank)
 {
 	const struct process *process = job->ranks[rank].process;
 
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
 		if (member && !replays_tell_all(member))
 			return true;
 	}

@@ -52,12 +52,12 @@ static bool has_arrived(const struct instance *instance, uint32_t member)
 /* Whether it holds of the rank in an unfinished instance of any of its communicators. */
 static bool is_anywhere(const struct process *process, uint32_t rank, bool (*holds)(const struct instance *, uint32_t))
 {
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct seat *seat = &process->seats[i];
-		if (!seat->communicator || job_seated(seat)->rank != rank)
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct membership *membership = &process->memberships[i];
+		if (!membership->communicator || job_member_of(membership)->rank != rank)
 			continue;
-		for (const struct instance *at = seat->communicator->unfinished_first; at; at = at->next)
-			if (holds(at, seat->member))
+		for (const struct instance *at = membership->communicator->unfinished_first; at; at = at->next)
+			if (holds(at, membership->member))
 				return true;
 	}
 	return false;

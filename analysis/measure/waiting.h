@@ -37,8 +37,8 @@ bool waiting_is_left_behind(const struct process *process, uint32_t rank);
 /* Of a transfer: one of its two ends stands in another transfer of the communicator, too, to which the other end of
  * that one has not come. What was called in one group ends together, so this one waits for that Send or Recv. */
 bool waiting_is_tied(const struct instance *instance);
-/* Whether the member's GPU has not come there, and may stand in an operation before it, of which nobody follows where the
- * GPU is: another rank may hold it up there. */
+/* Whether the member's GPU has not come there, and may stand in an operation before it, of which nobody follows where
+ * the GPU is: another rank may hold it up there. */
 bool waiting_may_stand_before(const struct instance *instance, uint32_t member);
 /* Whether the member is needed and missing: not joined, not arrived, or arrived but stopped or dead. */
 bool waiting_misses(const struct instance *instance, uint32_t member);

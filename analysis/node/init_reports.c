@@ -39,8 +39,8 @@ static void tell_init(const struct job *job, const struct process *process, stru
 
 	/* A growing communicator's new ranks do not come under its id: who hears of one without the other would miss
 	 * them. */
-	if (process->init.call != RW_INIT_CALL_MAKE || !since_ns || now_ns < since_ns + STANDING_AFTER_NS || process->world_rank < 0 || process->world_size < process->init.nranks ||
-	    is_claimed_twice(job, process))
+	if (process->init.call != RW_INIT_CALL_MAKE || !since_ns || now_ns < since_ns + STANDING_AFTER_NS ||
+	    process->world_rank < 0 || process->world_size < process->init.nranks || is_claimed_twice(job, process))
 		return;
 	/* Who hears of a split can tell who has been through it only if it is known which one it is. */
 	if (process->init.parent && (!member || !member->splits))
@@ -70,7 +70,9 @@ static void tell_absent(const struct inits_answer *answer, struct outbox *outbox
 		[ANALYSIS_ABSENT_IDLE] = RW_MESSAGE_ABSENT_IDLE,
 		[ANALYSIS_ABSENT_BUSY] = RW_MESSAGE_ABSENT_BUSY,
 	};
-	struct rw_message message = { .type = RW_MESSAGE_ABSENT, .rank = answer->world_rank, .generation = answer->generation };
+	struct rw_message message = { .type = RW_MESSAGE_ABSENT,
+				      .rank = answer->world_rank,
+				      .generation = answer->generation };
 
 	if (!answer->passed && !absences[answer->absence])
 		return;
@@ -91,7 +93,9 @@ static void tell_absent(const struct inits_answer *answer, struct outbox *outbox
 void init_reports_ask(struct analysis *analysis, const struct rw_message *message, uint64_t now_ns)
 {
 	int16_t later = (int16_t)(uint16_t)(message->generation - (uint16_t)newest_generation(&analysis->job));
-	const struct inits_asked asked = { .world_rank = message->rank, .generation = message->generation, .splits = message->ask.splits,
+	const struct inits_asked asked = { .world_rank = message->rank,
+					   .generation = message->generation,
+					   .splits = message->ask.splits,
 					   .parent = message->ask.parent };
 
 	if (message->rank >= 0 && later >= 0)

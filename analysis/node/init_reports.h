@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports which ranks of this host are in the init of a communicator, and what those do that others wait for there, where the judge of the job asks.
- * docs/messages.md, "Init".
+ * Reports which ranks of this host are in the init of a communicator, and what those do that others wait for there,
+ * where the judge of the job asks. docs/messages.md, "Init".
  */
 #ifndef ANALYSIS_NODE_INIT_REPORTS_H
 #define ANALYSIS_NODE_INIT_REPORTS_H

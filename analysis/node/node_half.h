@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The node half sends what this host's analysis knows about its ranks, as batches of messages, to the program that judges the whole job
- * (include/rankwatch/message.h, docs/messages.md). It covers communicators that span hosts: those on one host only are judged by the
- * host's analysis itself.
+ * The node half sends what this host's analysis knows about its ranks, as batches of messages, to the program that
+ * judges the whole job (include/rankwatch/message.h, docs/messages.md). It covers communicators that span hosts: those
+ * on one host only are judged by the host's analysis itself.
  *
- * It is pure, like the analysis: it has no I/O, no clock and no threads. It is not thread safe: the owner of the analysis calls it.
+ * It is pure, like the analysis: it has no I/O, no clock and no threads. It is not thread safe: the owner of the
+ * analysis calls it.
  */
 #ifndef ANALYSIS_NODE_NODE_HALF_H
 #define ANALYSIS_NODE_NODE_HALF_H
@@ -13,18 +14,9 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/node/sender.h"
 
 struct node_half;
-
-/* Identifies the sender. node_half_new() copies it. */
-struct node_identity {
-	const char *job, *host; /* truncated to 63 bytes */
-	uint8_t boot[16];	/* boot_id, 0 not known */
-	uint64_t start;		/* a different number each time the collector starts: CLOCK_REALTIME in ns, or random */
-};
-
-/* Sends one batch of at most RW_BATCH_MAX bytes. The node half owns the bytes, which are valid during the call. */
-typedef void node_half_send(void *argument, const void *bytes, size_t length);
 
 /* Makes a node half, which the caller frees with node_half_free(). It attaches itself to the analysis, which must
  * outlive it, and from then on sees each operation that the analysis accounts for. An analysis can have one. NULL on

@@ -22,8 +22,8 @@ struct call_mark orders_now(const struct communicator *communicator, uint32_t me
 	return caller->now;
 }
 
-static void tell(const struct job *job, const struct communicator *communicator, uint32_t i, const struct call_mark *mark,
-		 struct outbox *outbox)
+static void tell(const struct job *job, const struct communicator *communicator, uint32_t i,
+		 const struct call_mark *mark, struct outbox *outbox)
 {
 	struct rw_message message;
 
@@ -43,12 +43,13 @@ static void fit(struct order_mark *entry, uint64_t calls, uint64_t now_ns)
 
 	if (stretch_ns >= ORDERS_SHORT_NS && stretch_ns <= ORDERS_LONG_NS)
 		return;
-	for (entry->shift = 0; each_ns * (double)(UINT64_C(1) << entry->shift) < ORDERS_SHORT_NS && entry->shift < ORDERS_SHIFT_MAX;)
+	for (entry->shift = 0;
+	     each_ns * (double)(UINT64_C(1) << entry->shift) < ORDERS_SHORT_NS && entry->shift < ORDERS_SHIFT_MAX;)
 		entry->shift++;
 }
 
-static void note(struct roster *roster, const struct job *job, struct communicator *communicator, uint32_t i, struct outbox *outbox,
-		 uint64_t now_ns)
+static void note(struct roster *roster, const struct job *job, struct communicator *communicator, uint32_t i,
+		 struct outbox *outbox, uint64_t now_ns)
 {
 	const struct caller *caller = whole_caller(communicator, i);
 	struct roster_member *member = caller ? roster_member(roster, communicator, i) : NULL;
@@ -91,8 +92,8 @@ void orders_tick(struct roster *roster, const struct job *job, struct outbox *ou
 			note(roster, job, job->communicators[i], k, outbox, now_ns);
 }
 
-static void send_call(const struct rank *rank, const struct rw_message_ask_calls *ask, uint8_t index, const struct call *call,
-		      uint64_t hash, struct outbox *outbox)
+static void send_call(const struct rank *rank, const struct rw_message_ask_calls *ask, uint8_t index,
+		      const struct call *call, uint64_t hash, struct outbox *outbox)
 {
 	struct rw_message message;
 
@@ -115,7 +116,11 @@ static void send_call(const struct rank *rank, const struct rw_message_ask_calls
 
 static struct call call_of(const struct past_call *past)
 {
-	return (struct call){ .known = true, .count = past->count, .root = past->root, .function = past->function, .dtype = past->dtype };
+	return (struct call){ .known = true,
+			      .count = past->count,
+			      .root = past->root,
+			      .function = past->function,
+			      .dtype = past->dtype };
 }
 
 static void answer(const struct job *job, const struct communicator *communicator, uint32_t member,

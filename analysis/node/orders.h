@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports in which order each rank calls the collectives of communicators that span hosts. A mark is a hash of all calls so far, taken
- * after each call whose number is a multiple of 2^shift, so that members on all hosts have marks at the same positions.
+ * Reports in which order each rank calls the collectives of communicators that span hosts. A mark is a hash of all
+ * calls so far, taken after each call whose number is a multiple of 2^shift, so that members on all hosts have marks at
+ * the same positions.
  *
- * Only ranks of which every call was seen have marks. A mark waits until the black box's own count of calls has shown for a while that
- * none is missing. docs/messages.md, "Order".
+ * Only ranks of which every call was seen have marks. A mark waits until the black box's own count of calls has shown
+ * for a while that none is missing. docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_NODE_ORDERS_H
 #define ANALYSIS_NODE_ORDERS_H

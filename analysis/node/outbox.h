@@ -8,7 +8,7 @@
 
 #include <rankwatch/message.h>
 
-#include "analysis/node/node_half.h"
+#include "analysis/node/sender.h"
 
 enum {
 	OUTBOX_MAX = 65536, /* most messages that wait; further messages are lost, and counted */

@@ -93,8 +93,8 @@ static uint32_t find_windows(const struct reason_asked *asked, struct cause_wind
 }
 
 /* Autograd's thread launches what the main thread came to late. */
-static void find_cause(const struct analysis *analysis, const struct process *process, uint32_t tid, const struct cause_window *windows,
-		       uint32_t count, struct cause *cause)
+static void find_cause(const struct analysis *analysis, const struct process *process, uint32_t tid,
+		       const struct cause_window *windows, uint32_t count, struct cause *cause)
 {
 	cause_find(&analysis->intern, process, tid, windows, count, cause);
 	if (cause->class_ == RW_CAUSE_UNKNOWN && process->first_tid && process->first_tid != tid)
@@ -105,8 +105,8 @@ static const struct cause nothing = { .share = -1, .fd = -1 };
 
 /* As of a straggler that the host finds itself: a device that is late while its host did all in time is no matter of
  * the threads. */
-static void explain_lateness(const struct analysis *analysis, uint32_t rank, uint32_t tid, const struct cause_window *windows,
-			     uint32_t count, bool by_host, struct cause *cause)
+static void explain_lateness(const struct analysis *analysis, uint32_t rank, uint32_t tid,
+			     const struct cause_window *windows, uint32_t count, bool by_host, struct cause *cause)
 {
 	uint64_t from_ns = windows[0].from_ns;
 
@@ -147,7 +147,8 @@ static void write_reason(char *text, const struct record *record)
 	}
 }
 
-static void send(const struct rank *rank, const struct record *record, enum rw_late_kind late_kind, struct outbox *outbox)
+static void send(const struct rank *rank, const struct record *record, enum rw_late_kind late_kind,
+		 struct outbox *outbox)
 {
 	char text[REASON_TEXT + 1];
 	struct rw_message message;
@@ -169,7 +170,8 @@ static void send(const struct rank *rank, const struct record *record, enum rw_l
 	}
 }
 
-static void answer(const struct reason_asked *asked, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns)
+static void answer(const struct reason_asked *asked, const struct analysis *analysis, struct outbox *outbox,
+		   uint64_t now_ns)
 {
 	const struct rank *rank = &analysis->job.ranks[asked->rank];
 	struct cause_window windows[CAUSE_WINDOWS] = { { standing_since(rank->process), now_ns } };
@@ -222,7 +224,8 @@ void reasons_tick(struct reasons *reasons, const struct analysis *analysis, stru
 	reasons->count = kept;
 }
 
-size_t reasons_suspects(const struct reasons *reasons, const struct analysis *analysis, struct analysis_suspect *suspects, size_t room)
+size_t reasons_suspects(const struct reasons *reasons, const struct analysis *analysis,
+			struct analysis_suspect *suspects, size_t room)
 {
 	size_t count = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers why one of this host's ranks is late or missing, where only other hosts see that. The judge of the whole job asks. From then on
- * the rank's threads are sampled, its longest periods between operations are kept, and the answer says how it spent them. Without such a
- * request this does nothing. docs/messages.md, "Why".
+ * Answers why one of this host's ranks is late or missing, where only other hosts see that. The judge of the whole job
+ * asks. From then on the rank's threads are sampled, its longest periods between operations are kept, and the answer
+ * says how it spent them. Without such a request this does nothing. docs/messages.md, "Why".
  */
 #ifndef ANALYSIS_NODE_REASONS_H
 #define ANALYSIS_NODE_REASONS_H
@@ -48,6 +48,7 @@ void reasons_note(struct reasons *reasons, const struct account_passage *passage
 /* Queues answers that are due, and forgets requests that have expired. */
 void reasons_tick(struct reasons *reasons, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns);
 /* Like analysis_suspects(), for the ranks that are asked about. */
-size_t reasons_suspects(const struct reasons *reasons, const struct analysis *analysis, struct analysis_suspect *suspects, size_t room);
+size_t reasons_suspects(const struct reasons *reasons, const struct analysis *analysis,
+			struct analysis_suspect *suspects, size_t room);
 
 #endif

@@ -76,8 +76,8 @@ static struct result_rows *open_rows(struct roster_member *member, uint8_t funct
 	return room;
 }
 
-static void note(struct roster *roster, const struct job *job, const struct instance *instance, uint32_t i, struct outbox *outbox,
-		 uint64_t now_ns)
+static void note(struct roster *roster, const struct job *job, const struct instance *instance, uint32_t i,
+		 struct outbox *outbox, uint64_t now_ns)
 {
 	const struct rw_scan *scan = value_scan(instance, i, VALUE_OUT);
 	struct roster_member *member = scan ? roster_member(roster, instance->communicator, i) : NULL;
@@ -95,7 +95,8 @@ static void note(struct roster *roster, const struct job *job, const struct inst
 	*ended = (struct result_row){ .row = ended->row + 2 }; /* what is scanned even later is of a row that was told */
 }
 
-void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox, uint64_t now_ns)
+void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox,
+		  uint64_t now_ns)
 {
 	/* Replays of a captured call are numbered by each process for itself. */
 	if (!roster_spans(instance->communicator) || !value_is_symmetric(instance) || instance_is_replay(instance))

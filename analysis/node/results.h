@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports digests of results that must be bitwise equal on all ranks of a communicator that spans hosts. analysis/values/corruption.h compares
- * the ranks of one host. Where each host has one or two of the ranks, as in data parallelism over hosts of tensor parallelism, only the
- * judge of all hosts can see that one differs.
+ * Reports digests of results that must be bitwise equal on all ranks of a communicator that spans hosts.
+ * analysis/values/corruption.h compares the ranks of one host. Where each host has one or two of the ranks, as in data
+ * parallelism over hosts of tensor parallelism, only the judge of all hosts can see that one differs.
  *
- * A message has the sum over a row of operations, so that each scanned result counts and little is sent. docs/messages.md, "Results".
+ * A message has the sum over a row of operations, so that each scanned result counts and little is sent.
+ * docs/messages.md, "Results".
  */
 #ifndef ANALYSIS_NODE_RESULTS_H
 #define ANALYSIS_NODE_RESULTS_H
@@ -18,6 +19,7 @@ enum { RESULTS_FUNCTIONS = 3 /* most functions of a communicator; each has rows 
 #define RESULTS_STALE_NS 60000000000u
 
 /* Call this when the scans of the instance are known. It may be called again for the same instance. */
-void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox, uint64_t now_ns);
+void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox,
+		  uint64_t now_ns);
 
 #endif

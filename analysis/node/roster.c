@@ -176,9 +176,9 @@ static uint8_t count_sending(const struct process *process, uint32_t rank)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
-		count += member && member->rank == rank && process->seats[i].communicator->point_to_point;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
+		count += member && member->rank == rank && process->memberships[i].communicator->point_to_point;
 	}
 	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
 }

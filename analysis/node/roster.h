@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's ranks and the communicators that they share with other hosts, with what was sent about each. Entries have the
- * indexes of the analysis's entries and are checked by identity, so that a new life of the job starts with new entries.
+ * The host's ranks and the communicators that they share with other hosts, with what was sent about each. Entries have
+ * the indexes of the analysis's entries and are checked by identity, so that a new life of the job starts with new
+ * entries.
  */
 #ifndef ANALYSIS_NODE_ROSTER_H
 #define ANALYSIS_NODE_ROSTER_H

@@ -97,8 +97,8 @@ static uint8_t function_of(const struct instance *instance, uint32_t i)
 	return instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 }
 
-static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state, struct outbox *outbox,
-			uint64_t now_ns)
+static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state,
+			struct outbox *outbox, uint64_t now_ns)
 {
 	struct rw_message message;
 	const struct member *member = &instance->communicator->members[i];
@@ -130,7 +130,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 
 /* The first of each member that is not over. Of communicators of this host alone, too: whoever waits there is missing
  * elsewhere for the sake of another. */
-static void tell_flights(const struct job *job, const struct communicator *communicator, struct outbox *outbox, uint64_t now_ns)
+static void tell_flights(const struct job *job, const struct communicator *communicator, struct outbox *outbox,
+			 uint64_t now_ns)
 {
 	const struct instance *oldest = communicator->unfinished_first;
 	uint32_t left = communicator->member_count;
@@ -194,8 +195,8 @@ static void tell_calls(const struct job *job, const struct communicator *communi
 }
 
 /* Each time that it has stood twice as long, and every ROSTER_AGAIN_NS. */
-static void note_calls(struct roster *roster, const struct job *job, const struct communicator *communicator, uint32_t i,
-		       struct outbox *outbox, uint64_t now_ns)
+static void note_calls(struct roster *roster, const struct job *job, const struct communicator *communicator,
+		       uint32_t i, struct outbox *outbox, uint64_t now_ns)
 {
 	struct roster_member *entry = roster_member(roster, communicator, i);
 	uint64_t called = calls_of(&communicator->members[i]);
@@ -225,12 +226,12 @@ static uint64_t idle_since(const struct process *process)
 
 static bool stands_anywhere(const struct process *process)
 {
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct communicator *communicator = process->seats[i].communicator;
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct communicator *communicator = process->memberships[i].communicator;
 		if (!communicator)
 			continue;
 		for (const struct instance *at = communicator->unfinished_first; at; at = at->next)
-			if (waiting_stands(at, process->seats[i].member))
+			if (waiting_stands(at, process->memberships[i].member))
 				return true;
 	}
 	return false;
@@ -254,7 +255,8 @@ uint64_t standing_since(const struct process *process)
 	return kept_ns > since_ns ? kept_ns : since_ns;
 }
 
-static void tell_why(struct roster *roster, const struct analysis *analysis, uint32_t i, struct outbox *outbox, uint64_t now_ns)
+static void tell_why(struct roster *roster, const struct analysis *analysis, uint32_t i, struct outbox *outbox,
+		     uint64_t now_ns)
 {
 	const struct rank *rank = &analysis->job.ranks[i];
 	const struct process *process = rank->process;
@@ -298,8 +300,8 @@ void standing_tick(struct roster *roster, const struct analysis *analysis, struc
 
 static bool is_shared(const struct process *process)
 {
-	for (uint32_t i = 0; i < process->seat_count; i++)
-		if (process->seats[i].communicator && roster_spans(process->seats[i].communicator))
+	for (uint32_t i = 0; i < process->membership_count; i++)
+		if (process->memberships[i].communicator && roster_spans(process->memberships[i].communicator))
 			return true;
 	return false;
 }

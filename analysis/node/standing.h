@@ -7,7 +7,8 @@
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 
-#define STANDING_AFTER_NS 1000000000u /* after this time an unfinished operation, and a communicator without calls, is reported */
+#define STANDING_AFTER_NS                                                                                              \
+	1000000000u /* after this time an unfinished operation, and a communicator without calls, is reported */
 #define STANDING_WHY_NS   2000000000u
 
 struct analysis;

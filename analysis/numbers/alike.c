@@ -28,7 +28,8 @@ static void begin(uint32_t *sets, uint32_t count)
 
 bool alike_exchange(const struct communicator *communicator)
 {
-	uint64_t size = communicator->size > (int32_t)communicator->member_count ? (uint64_t)communicator->size : communicator->member_count;
+	uint64_t size = communicator->size > (int32_t)communicator->member_count ? (uint64_t)communicator->size
+										 : communicator->member_count;
 
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct member *member = &communicator->members[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds which ranks do the same work at the same place, from the members of the communicators. Ranks that share a collective
- * communicator are alike, and this is transitive. An exception is a communicator of which two members send to each other,
- * directly or through others: those may be stages of a pipeline, whose work differs. So the ranks of one stage are alike in
- * all replicas, and ranks of two stages never are. AlltoAll is sends, too, but is no pipeline.
+ * Finds which ranks do the same work at the same place, from the members of the communicators. Ranks that share a
+ * collective communicator are alike, and this is transitive. An exception is a communicator of which two members send
+ * to each other, directly or through others: those may be stages of a pipeline, whose work differs. So the ranks of one
+ * stage are alike in all replicas, and ranks of two stages never are. AlltoAll is sends, too, but is no pipeline.
  */
 #ifndef ANALYSIS_NUMBERS_ALIKE_H
 #define ANALYSIS_NUMBERS_ALIKE_H

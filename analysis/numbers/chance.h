@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How likely it is that an apparent fault is chance. In a job of a million steps each event with a probability of one in a
- * million happens once. So the probability of an observation is weighed by how often it could have occurred.
+ * How likely it is that an apparent fault is chance. In a job of a million steps each event with a probability of one
+ * in a million happens once. So the probability of an observation is weighed by how often it could have occurred.
  */
 #ifndef ANALYSIS_NUMBERS_CHANCE_H
 #define ANALYSIS_NUMBERS_CHANCE_H

@@ -43,19 +43,20 @@ static inline double late_level_either_way(double longer, double less)
 		return fmin(longer, less);
 	return longer < 0 && less < 0 ? fmax(longer, less) : 0;
 }
-/* How many times as late one of n ranks, or hosts, must be as any other of them, where they differ for good by chance, and
- * so many others show by how much: that it is the latest by a factor of k has a chance of n / k^others, which
- * must be one in `chance`. */
+/* How many times as late one of n ranks, or hosts, must be as any other of them, where they differ for good by chance,
+ * and so many others show by how much: that it is the latest by a factor of k has a chance of n / k^others, which must
+ * be one in `chance`. */
 static inline double late_level_beyond(double n, double others, double chance)
 {
 	return others > 0 ? fmax(LATE_LEVEL_BEYOND, pow(chance * n, 1 / others)) : INFINITY;
 }
 /* Was it late in the newest rows, so that it is worth being compared with all others? */
 bool late_level_may_be(const struct late_series *series, uint32_t index, double row_ms);
-/* Is it so, once all ranks are put into the newest row? row_ms: how long rows usually last; mostly: it must be late in most
- * rows. */
+/* Is it so, once all ranks are put into the newest row? row_ms: how long rows usually last; mostly: it must be late in
+ * most rows. */
 bool late_level_is_proven(const struct late_series *series, uint32_t index, double row_ms, bool mostly);
-/* What it was late by in each of the newest LATE_LEVEL_PARTS parts of LATE_LEVEL_ROWS rows, on average; negative: early. */
+/* What it was late by in each of the newest LATE_LEVEL_PARTS parts of LATE_LEVEL_ROWS rows, on average; negative:
+ * early. */
 double late_level_mean_ms(const struct late_series *series, uint32_t index);
 /* Is one that was found so as late in the newest part? */
 bool late_level_lasts(const struct late_series *series, uint32_t index, double row_ms);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does a rank's lateness stay what it is? Noise that lasts got where it is by steps, and wanders on by such; what is wrong with
- * a rank often costs the same each time. That tells one from the other where the others have shown little.
+ * Does a rank's lateness stay what it is? Noise that lasts got where it is by steps, and wanders on by such; what is
+ * wrong with a rank often costs the same each time. That tells one from the other where the others have shown little.
  */
 #ifndef ANALYSIS_NUMBERS_STEADINESS_H
 #define ANALYSIS_NUMBERS_STEADINESS_H

@@ -57,23 +57,27 @@
 
 /* Why a rank is late, or does not come. */
 #define ROWS_OF_CAUSE(kind)                                                                                            \
-	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the others' wait, at least, a cause must explain"),   \
-	ROW(kind, SHARE, CAUSE_NEAR_EXACT, "as much time in another kind of wait, seen exactly, makes the cause likely"), \
-	ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "… where threads were only sampled"),                           \
-	ROW(kind, SHARE, CAUSE_INFERRED_MIN, "of a wait in files, at least, makes another thread the one that is waited for"), \
-	ROW(kind, COUNT, CAUSE_HOPS, "threads, at most, are followed from one to the next")
+	ROW(kind, SHARE, CAUSE_SHARE_MIN, "of the others' wait, at least, a cause must explain"),                      \
+	    ROW(kind, SHARE, CAUSE_NEAR_EXACT,                                                                         \
+		"as much time in another kind of wait, seen exactly, makes the cause likely"),                         \
+	    ROW(kind, SHARE, CAUSE_NEAR_SAMPLED, "… where threads were only sampled"),                                 \
+	    ROW(kind, SHARE, CAUSE_INFERRED_MIN,                                                                       \
+		"of a wait in files, at least, makes another thread the one that is waited for"),                      \
+	    ROW(kind, COUNT, CAUSE_HOPS, "threads, at most, are followed from one to the next")
 
 const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, TIME, LATENESS_NOISE_NS, "of lateness are noise of the measurement"),
 	ROW(RW_KIND_STRAGGLER, TIME, STRAGGLER_COST_MIN_NS, "a step, at least, is what it must cost …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SHARE_MIN, "… and of the step, the larger of the two"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_TOLERANCE, "of the step is what ranks may differ by for good"),
-	ROW(RW_KIND_STRAGGLER, COUNT, LATE_SERIES_ROWS_MIN, "steps in a row suffice where a rank's work became longer at once, …"),
+	ROW(RW_KIND_STRAGGLER, COUNT, LATE_SERIES_ROWS_MIN,
+	    "steps in a row suffice where a rank's work became longer at once, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_COST, "a step these must have cost in all, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_BEYOND, "what any other rank was ever late by …"),
 	ROW(RW_KIND_STRAGGLER, SHARE, LATE_SERIES_STEADY, "of their median are their quartiles, at least, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_SERIES_ROUGH, "what others change by from step to step, at most"),
-	ROW(RW_KIND_STRAGGLER, SHARE, LATE_LEVEL_SHARE, "of the time suffices in each of four parts of 64 steps and 24 s, …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, LATE_LEVEL_SHARE,
+	    "of the time suffices in each of four parts of 64 steps and 24 s, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_LEVEL_BEYOND, "what any other rank was late by in any of them"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps pass before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
@@ -81,14 +85,19 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_NO_NOISE, "of the step, lost steadily from the first on, is no noise"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, EXCURSION_QUIET, "what any other rank was late by"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_LASTS, "of a noise, it is assumed, goes on in the next step"),
-	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES, "passes of a pipeline are seen before they are taken for steps"),
-	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE, "of the lateness with a seen cause names a rank after three steps"),
-	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE, "… where the cause is a sleep, or a wait that another was seen to end"),
-	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES, "late steps, at least, of a rank that is late now and then, …"),
+	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_PASSES,
+	    "passes of a pipeline are seen before they are taken for steps"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_SEEN_SHARE,
+	    "of the lateness with a seen cause names a rank after three steps"),
+	ROW(RW_KIND_STRAGGLER, SHARE, STRAGGLER_HELD_SHARE,
+	    "… where the cause is a sleep, or a wait that another was seen to end"),
+	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES,
+	    "late steps, at least, of a rank that is late now and then, …"),
 	ROW(RW_KIND_STRAGGLER, COUNT, INTERMITTENT_TIMES_SEEN, "… or so many, where a cause is seen"),
 	ROW(RW_KIND_STRAGGLER, SHARE, CHANCE_MAX, "of all jobs, at most, may chance alone have a rank named"),
 	ROWS_OF_CAUSE(RW_KIND_STRAGGLER),
-	ROW(RW_KIND_STRAGGLER, SHARE, PACE_COURSE_LATE, "of what steps grow by, at least, is its, where that is extrapolated, …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, PACE_COURSE_LATE,
+	    "of what steps grow by, at least, is its, where that is extrapolated, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, PACE_COURSE_FAR, "… for as many steps as it was seen, at most"),
 	ROW(RW_KIND_STRAGGLER, COUNT, STRAGGLER_CLEAN, "clean steps in a row close it"),
 
@@ -96,17 +105,22 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_NS, "… and not less than this, …"),
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_MAX_NS, "… and not more"),
 	ROW(RW_KIND_HANG, TIME, HANG_AFTER_UNKNOWN_NS, "while no step is known: start-up, compilation"),
-	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS, "for a rank that makes progress, or whose threads could not be sampled, …"),
-	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE, "… or this share of the shortest watchdog's time of those who wait, the larger, …"),
+	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_NS,
+	    "for a rank that makes progress, or whose threads could not be sampled, …"),
+	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_SHARE,
+	    "… or this share of the shortest watchdog's time of those who wait, the larger, …"),
 	ROW(RW_KIND_HANG, SHARE, HANG_PROGRESS_MOST, "… but at most this share of it"),
-	ROW(RW_KIND_HANG, TIME, HANG_KERNEL_NS, "for a rank that waits for its GPU, which may run a long kernel: then a warning"),
+	ROW(RW_KIND_HANG, TIME, HANG_KERNEL_NS,
+	    "for a rank that waits for its GPU, which may run a long kernel: then a warning"),
 	ROW(RW_KIND_HANG, TIME, HANG_PROGRESS_WINDOW_NS, "back are considered to see whether it gets on"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_CPU, "of a CPU that its children use, at least, is progress, …"),
 	ROW(RW_KIND_HANG, COUNT, CHILDREN_BYTES, "… or bytes a second that they read and write, …"),
 	ROW(RW_KIND_HANG, SHARE, CHILDREN_DISK, "… or of the time, at least, that one waits for a disk"),
-	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS, "all GPUs in an operation that does not end: a warning, before a notice"),
+	ROW(RW_KIND_HANG, TIME, HANG_TRANSFER_NS,
+	    "all GPUs in an operation that does not end: a warning, before a notice"),
 	ROW(RW_KIND_HANG, TIME, INIT_AFTER_NS, "for a rank that does not come to a communicator that is being made"),
-	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS, "for ncclCommDestroy, …Grow, …Suspend, …Resume and ncclWaitSignal"),
+	ROW(RW_KIND_HANG, TIME, STUCK_CALL_AFTER_NS,
+	    "for ncclCommDestroy, …Grow, …Suspend, …Resume and ncclWaitSignal"),
 	ROW(RW_KIND_HANG, TIME, INIT_UNSEEN_NS, "for one of which no process was ever seen"),
 	ROWS_OF_CAUSE(RW_KIND_HANG),
 
@@ -115,15 +129,18 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_GONE, TIME, HANG_TOGETHER_NS, "later, ends and stops are consequences of the first"),
 	ROW(RW_KIND_GONE, TIME, HANG_SEEN_WITHIN_NS, "is how late an end may be seen"),
 	ROW(RW_KIND_GONE, TIME, ENDING_TOGETHER_NS, "is the time in which all have ended together"),
-	ROW(RW_KIND_GONE, TIME, ENDING_SILENCE_NS, "of silence longer than the others' show that it was the first of them"),
-	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS, "before the others, at least, the first of several killed must end, …"),
+	ROW(RW_KIND_GONE, TIME, ENDING_SILENCE_NS,
+	    "of silence longer than the others' show that it was the first of them"),
+	ROW(RW_KIND_GONE, TIME, ENDING_KILLER_NS,
+	    "before the others, at least, the first of several killed must end, …"),
 	ROW(RW_KIND_GONE, FACTOR, ENDING_SPREAD, "… and this times as long as the others are apart"),
 	ROW(RW_KIND_GONE, TIME, OOM_KILL_LAG_NS, "after a process's last sign, a line of the OOM killer is its own"),
 	ROW(RW_KIND_GONE, TIME, INIT_STOPPED_NS, "for ranks that were stopped before their first communicator"),
 
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_SETTLE_NS, "are waited for the counts of the boxes"),
 	ROW(RW_KIND_DESYNC, TIME, DESYNC_WAIT_NS, "at most, are waited for ranks that have not come there"),
-	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES, "equal calls in a row, at least, show what was left out or made more, …"),
+	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_MATCHES,
+	    "equal calls in a row, at least, show what was left out or made more, …"),
 	ROW(RW_KIND_DESYNC, COUNT, ALIGNMENT_DIFFERS, "… of so many calls, at most"),
 	ROW(RW_KIND_DESYNC, COUNT, PAIR_STEADY, "transfers of one size, and who leaves that is named"),
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every limit that decides a finding, with the constant that the code uses: `rankwatch help KIND` prints those of a kind. */
+/* Every limit that decides a finding, with the constant that the code uses: `rankwatch help KIND` prints those of a
+ * kind. */
 #ifndef ANALYSIS_NUMBERS_THRESHOLDS_H
 #define ANALYSIS_NUMBERS_THRESHOLDS_H
 

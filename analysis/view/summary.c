@@ -48,9 +48,9 @@ void analysis_summarise(const struct analysis *analysis, struct analysis_summary
 		summary->one_sided += process->one_sided;
 		summary->dropped += process->dropped;
 		summary->captured += process->captured_before;
-		for (uint32_t k = 0; k < process->seat_count; k++)
-			if (process->seats[k].communicator)
-				summary->captured += job_untimed_calls(job_seated(&process->seats[k]));
+		for (uint32_t k = 0; k < process->membership_count; k++)
+			if (process->memberships[k].communicator)
+				summary->captured += job_untimed_calls(job_member_of(&process->memberships[k]));
 		int64_t steps = numbering_count(process), step = numbering_told(process, process->steps.step);
 		if (steps > 0 && (uint64_t)steps > summary->steps)
 			summary->steps = (uint64_t)steps;

@@ -144,8 +144,8 @@ static uint64_t clean_scans(const struct process *process, uint32_t rank)
 {
 	uint64_t clean = 0;
 
-	for (uint32_t i = 0; i < process->seat_count; i++) {
-		const struct member *member = job_seated(&process->seats[i]);
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct member *member = job_member_of(&process->memberships[i]);
 		clean += member && member->rank == rank ? member->clean_scans : 0;
 	}
 	return clean;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bad value goes from host to host, and each host reports what it saw of it. The host that saw who brought the value reports that. A host
- * that did not see all ranks, or not all that came before, reports an inconclusive finding: an echo. An echo waits a little, and is left
- * out if another host saw more of the value. Echoes of hosts that saw equally much of it are handed out together, for merged.h to make one
- * finding of them. docs/messages.md, "Values". Pure.
+ * A bad value goes from host to host, and each host reports what it saw of it. The host that saw who brought the value
+ * reports that. A host that did not see all ranks, or not all that came before, reports an inconclusive finding: an
+ * echo. An echo waits a little, and is left out if another host saw more of the value. Echoes of hosts that saw equally
+ * much of it are handed out together, for merged.h to make one finding of them. docs/messages.md, "Values". Pure.
  */
 #ifndef COLLECTOR_NATS_ECHOES_H
 #define COLLECTOR_NATS_ECHOES_H
@@ -17,7 +17,8 @@
 #include "collector/nats/value_parts.h"
 
 #define ECHOES_HOLD_NS  UINT64_C(5000000000)  /* for the node that saw the birth */
-#define ECHOES_REACH_NS UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
+#define ECHOES_REACH_NS                                                                                                \
+	UINT64_C(60000000000) /* what is said of receivers so long before or after a birth, is of that one */
 
 #define ECHOES_NEAR_NS  UINT64_C(10000000000) /* two of one value come so close to each other: without steps */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings of many nodes as one list. A finding's id is made of what it says (docs/findings.md), so those who find the same
- * use the same one: it is told once, by the voice that knows most (its cause, then the rank's own host), with what the network
- * ports of all these hosts showed (port_pieces.h), and closed when none has it open any more. Hosts that see a part each get one id
- * (partial.h); what they saw of a bad value is put together (value_parts.h). Pure.
+ * Findings of many nodes as one list. A finding's id is made of what it says (docs/findings.md), so those who find the
+ * same use the same one: it is told once, by the voice that knows most (its cause, then the rank's own host), with what
+ * the network ports of all these hosts showed (port_pieces.h), and closed when none has it open any more. Hosts that
+ * see a part each get one id (partial.h); what they saw of a bad value is put together (value_parts.h). Pure.
  */
 #ifndef COLLECTOR_NATS_MERGED_H
 #define COLLECTOR_NATS_MERGED_H

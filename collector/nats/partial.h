@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosts that see a part each report as findings of their own, and what is one finding: slow transfers of a communicator, because a host
- * that sees a part of it cannot tell them from a late rank of another host; and a bad value that several hosts saw at one place
- * (value_parts.h). Each host's part gets an id that is the same for all of them. Pure.
+ * What hosts that see a part each report as findings of their own, and what is one finding: slow transfers of a
+ * communicator, because a host that sees a part of it cannot tell them from a late rank of another host; and a bad
+ * value that several hosts saw at one place (value_parts.h). Each host's part gets an id that is the same for all of
+ * them. Pure.
  */
 #ifndef COLLECTOR_NATS_PARTIAL_H
 #define COLLECTOR_NATS_PARTIAL_H

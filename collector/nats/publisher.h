@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a node's collector publishes of its job, so that one reader hears of all nodes: findings as they change, and again
- * every REPEAT seconds while they are open, so that a reader may come late; batches of messages; and every two seconds that
- * the collector lives, with the ids of what is open. What is read from the net are asks why a rank of this host is late, and nothing else.
- * Never waits. One thread.
+ * What a node's collector publishes of its job, so that one reader hears of all nodes: findings as they change, and
+ * again every REPEAT seconds while they are open, so that a reader may come late; batches of messages; and every two
+ * seconds that the collector lives, with the ids of what is open. What is read from the net are asks why a rank of this
+ * host is late, and nothing else. Never waits. One thread.
  */
 #ifndef COLLECTOR_NATS_PUBLISHER_H
 #define COLLECTOR_NATS_PUBLISHER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one host saw of a bad value that goes from host to host, and what several hosts saw of it, put together as one finding.
- * docs/messages.md, "Values". Pure; findings are those of docs/findings.md and foreign.
+ * What one host saw of a bad value that goes from host to host, and what several hosts saw of it, put together as one
+ * finding. docs/messages.md, "Values". Pure; findings are those of docs/findings.md and foreign.
  */
 #ifndef COLLECTOR_NATS_VALUE_PARTS_H
 #define COLLECTOR_NATS_VALUE_PARTS_H
@@ -19,8 +19,9 @@ enum {
 
 /* What a host saw of a value, from the least to the most. */
 enum value_sight {
-	VALUE_SIGHT_NONE,      /* it does not say so: a finding of another kind, or of a collector that does not know this key */
-	VALUE_SIGHT_RESULT,    /* a result, while the inputs of all its ranks were clean */
+	VALUE_SIGHT_NONE,   /* it does not say so: a finding of another kind, or of a collector that does not know this
+			       key */
+	VALUE_SIGHT_RESULT, /* a result, while the inputs of all its ranks were clean */
 	VALUE_SIGHT_UNSCANNED, /* a result, while not all inputs of its ranks were scanned */
 	VALUE_SIGHT_INPUT,     /* it was an input of one of its ranks, which may have received it before */
 	VALUE_SIGHT_MAKER,     /* who made it */

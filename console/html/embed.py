@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""embed.py OUTPUT PAGE STYLE SCRIPT…: the page with its style and scripts in it, as two C arrays: what stands before the data, and
-what behind. The page's Content-Security-Policy gets the hashes of both, so that nothing else can run or style in it."""
+"""embed.py OUTPUT PAGE STYLE SCRIPT…: the page with its style and scripts in it, as two C arrays: what stands before
+the data, and what behind. The page's Content-Security-Policy gets the hashes of both, so that nothing else can run or
+style in it."""
 
 import base64
 import hashlib

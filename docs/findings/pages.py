@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py PRINT_BOUNDS [--write]: are the pages of this directory alike, and the bounds in docs/analysis.md those of the code?
+"""pages.py PRINT_BOUNDS [--write]: are the pages of this directory alike, and the bounds in docs/analysis.md those of
+the code?
 
 --write puts the code's bounds into that page. Without it a page that differs fails, with what to do.
 """

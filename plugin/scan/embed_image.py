@@ -29,7 +29,8 @@ def as_bytes(data, name):
 def main():
     kind, source, target, word = sys.argv[1:5]
     data = pathlib.Path(source).read_bytes()
-    pathlib.Path(target).write_text(ptx(data.decode("ascii"), word) if kind == "ptx" else as_bytes(data, word), encoding="ascii")
+    pathlib.Path(target).write_text(ptx(data.decode("ascii"), word) if kind == "ptx" else as_bytes(data, word),
+                                    encoding="ascii")
 
 
 main()

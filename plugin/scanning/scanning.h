@@ -66,8 +66,8 @@ static inline bool scanning_has_batches(void)
 {
 	return scanner_has_batches();
 }
-/* Of the inputs that this thread has to scan only those of this group of NCCL's are kept: another one was closed past the
- * wrappers, and the program may have written to them since. */
+/* Of the inputs that this thread has to scan only those of this group of NCCL's are kept: another one was closed past
+ * the wrappers, and the program may have written to them since. */
 void scanning_keep_inputs(uint32_t group);
 /* Right before NCCL can launch the calls of this thread, and right after. failed: it has launched nothing. */
 void scanning_before_call(void);

@@ -83,7 +83,8 @@ static void replay(void *call, const char *function, uint64_t start, uint64_t en
 
 static void expect_replay(uint64_t number, uint64_t call, uint64_t of_call, uint64_t start, uint64_t end)
 {
-	const uint32_t known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE | RW_KNOWN_STAMP;
+	const uint32_t known =
+	    RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE | RW_KNOWN_STAMP;
 	struct rw_operation op = operation(number);
 
 	cr_expect_eq(op.known, known);

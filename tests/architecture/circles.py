@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do more than two files call each other in a circle? circles.py TREE: by the sources, so that calls of inline functions count.
+"""Do more than two files call each other in a circle? circles.py TREE: by the sources, so that calls of inline
+functions count.
 
-A file is a .c with its header. It calls another one when it uses a function that the other one defines and whose header it
-includes, itself or through others. Functions of one name in two files are left out, as are those that only a table names."""
+A file is a .c with its header. It calls another one when it uses a function that the other one defines and whose header
+it includes, itself or through others. Functions of one name in two files are left out, as are those that only a table
+names."""
 import collections
 import os
 import re
@@ -107,7 +109,8 @@ def main():
     for sentence in wrong:
         print(sentence)
     pairs = sum(map(len, calls(texts).values()))
-    print(f"{len(texts)} sources, {pairs} pairs of files of which one calls the other, {len(wrong)} circles of more than two")
+    print(f"{len(texts)} sources, {pairs} pairs of files of which one calls the other, {len(wrong)} circles of more "
+          "than two")
     sys.exit(1 if wrong or not pairs else 0)
 
 

@@ -16,8 +16,9 @@ def tree(*calls):
     for name in "abc":
         others = [other for one, other in calls if one == name]
         texts[f"{name}.h"] = f"void {name}_do(int number);\n"
-        texts[f"{name}.c"] = "".join(f'#include "{other}.h"\n' for other in others) + f"void {name}_do(int number)\n{{\n" + "".join(
-            f"\t{other}_do(number);\n" for other in others) + "}\n"
+        included = "".join(f'#include "{other}.h"\n' for other in others)
+        called = "".join(f"\t{other}_do(number);\n" for other in others)
+        texts[f"{name}.c"] = f"{included}void {name}_do(int number)\n{{\n{called}}}\n"
     return texts
 
 
@@ -41,7 +42,8 @@ class Circles(unittest.TestCase):
 
     def test_names_in_comments_and_members_are_no_calls(self):
         texts = tree("ab", "bc")
-        texts["c.c"] = '#include "a.h"\n/* a_do(1) */\nvoid c_do(int number)\n{\n\tcall->a_do(number);\n\tprint("a_do(1)");\n}\n'
+        texts["c.c"] = ('#include "a.h"\n/* a_do(1) */\nvoid c_do(int '
+                        'number)\n{\n\tcall->a_do(number);\n\tprint("a_do(1)");\n}\n')
         self.assertEqual(list(circles.sentences(texts)), [])
 
 

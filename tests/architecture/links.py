@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""links.py ROOT: do the links of the pages lead to pages and headings that are there, and do the sections that comments name exist?
+"""links.py ROOT: do the links of the pages lead to pages and headings that are there, and do the sections that comments
+name exist?
 
-A comment names a section as docs/analysis.md, "Steps". Some sections are paragraphs that begin with their name in bold. TAP on stdout.
-"""
+A comment names a section as docs/analysis.md, "Steps". Some sections are paragraphs that begin with their name in bold.
+TAP on stdout. """
 import pathlib
 import re
 import sys

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""options.py MESON SOURCE: every optional part can be left out of the build, as it is on a machine that lacks its library. Only configures; the
-compiler says nothing here."""
+"""options.py MESON SOURCE: every optional part can be left out of the build, as it is on a machine that lacks its
+library. Only configures; the compiler says nothing here."""
 
 import subprocess
 import sys
 import tempfile
 
 # The last is a machine that has nothing but what every build needs.
-CHOICES = (["-Dtests=disabled"], ["-Dauto_features=disabled", "-Dtests=auto", "-Dsim=auto"], ["-Dauto_features=disabled"])
+CHOICES = (["-Dtests=disabled"], ["-Dauto_features=disabled", "-Dtests=auto", "-Dsim=auto"],
+           ["-Dauto_features=disabled"])
 
 
 def configure(meson, source, options):

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the includes agree with the picture of the rooms? rooms.py TREE PAGE: each line of a block that begins with ```rooms in PAGE is
+"""Do the includes agree with the picture of the rooms? rooms.py TREE PAGE: each line of a block that begins with
+```rooms in PAGE is
     room ─► rooms whose headers its files include
-Fails when a file includes a header of a room that its line does not name, when a line names a room of which nothing is included,
-when a room is missing, and when a line names a room that does not stand below it: so no two rooms know each other."""
+Fails when a file includes a header of a room that its line does not name, when a line names a room of which nothing is
+included, when a room is missing, and when a line names a room that does not stand below it: so no two rooms know each
+other."""
 import os
 import re
 import sys
 
 SOURCES = (".c", ".h", ".cc", ".cu")
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([\w./-]+)[>"]', re.M)
-LEFT_OUT = ("tests", "docs", "subprojects")  # tests know everything, and so may a program that writes a page; others' sources are others'
+# tests know everything, and so may a program that writes a page; others' sources are others'
+LEFT_OUT = ("tests", "docs", "subprojects")
 
 
 def picture(page):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""rooms.py finds each kind of disagreement between a picture and a tree of three files, and none where there is none."""
+"""rooms.py finds each kind of disagreement between a picture and a tree of three files, and none where there is
+none."""
 import pathlib
 import subprocess
 import sys

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the calls between files agree with the picture of the stages? stages.py PAGE NM LIBRARY...: each line of a block that begins with
-```stages in PAGE is
+"""Do the calls between files agree with the picture of the stages? stages.py PAGE NM LIBRARY...: each line of a block
+that begins with ```stages in PAGE is
     stage ─► folders
-from the top of the way to its end; the folder . holds the files that lie in none. The libraries are static ones; NM lists their symbols.
-A file calls another one when it uses a symbol that the other one defines. Fails when a folder stands in two stages or holds no file, when
-a file calls one of a stage above its own, and when files call each other in a circle."""
+from the top of the way to its end; the folder . holds the files that lie in none. The libraries are static ones; NM
+lists their symbols. A file calls another one when it uses a symbol that the other one defines. Fails when a folder
+stands in two stages or holds no file, when a file calls one of a stage above its own, and when files call each other in
+a circle."""
 import collections
 import os
 import re
@@ -32,7 +33,8 @@ def picture(page):
 
 
 def symbols(nm, libraries):
-    """Per file the names that it defines, and those that it uses. Meson writes a folder of the source as a prefix with _."""
+    """Per file the names that it defines, and those that it uses. Meson writes a folder of the source as a prefix with
+    _."""
     defined, used, member = {}, collections.defaultdict(set), None
     for library in libraries:
         listing = subprocess.run([nm, "--defined-only", library], capture_output=True, text=True, check=True).stdout
@@ -106,7 +108,8 @@ def disagreements(stages, files, calls):
         yield f"files stand in no stage: {', '.join(sorted(file for file in files if of[file] == folder))}"
     for (one, other), name in sorted(calls.items()):
         if of[one] in place and of[other] in place and place[of[other]][0] < place[of[one]][0]:
-            yield f"{one} ({place[of[one]][1]}) calls {name} of {other}, which is of a stage above it, {place[of[other]][1]}"
+            yield (f"{one} ({place[of[one]][1]}) calls {name} of {other}, which is of a stage above it, "
+                   f"{place[of[other]][1]}")
     for group in circles(files, calls):
         yield "these files call each other in a circle: " + ", ".join(group)
 
@@ -124,7 +127,8 @@ def main():
     wrong = list(disagreements(stages, set(used), calls))
     for sentence in wrong:
         print(sentence)
-    print(f"{len(stages)} stages, {len(used)} files, {len(calls)} pairs of which one calls the other, {len(wrong)} wrong")
+    print(f"{len(stages)} stages, {len(used)} files, {len(calls)} pairs of which one calls the other, "
+          f"{len(wrong)} wrong")
     sys.exit(1 if wrong else 0)
 
 

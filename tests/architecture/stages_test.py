@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stages.py finds each kind of disagreement between a picture and the calls of a library of three files, and none where there is none."""
+"""stages.py finds each kind of disagreement between a picture and the calls of a library of three files, and none where
+there is none."""
 import importlib.util
 import pathlib
 import unittest
@@ -36,7 +37,9 @@ class Stages(unittest.TestCase):
         self.assertIn("these files call each other in a circle: deep_end, middle_half, top", sentences)
 
     def test_a_file_in_no_stage(self):
-        self.finds("files stand in no stage: other", wrong(page=PAGE.replace("─► .", "─► top"), files={"top_a", "middle_half", "deep_end", "other"}, calls={}))
+        self.finds("files stand in no stage: other",
+                   wrong(page=PAGE.replace("─► .", "─► top"), files={"top_a", "middle_half", "deep_end", "other"},
+                         calls={}))
 
     def test_a_folder_that_is_empty(self):
         self.finds("low ─► deep: there is no file in it", wrong(calls={}, files={"top", "middle_half"}))

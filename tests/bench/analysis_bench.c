@@ -137,10 +137,12 @@ static void measure(int ranks, uint64_t operations, bool with_node_half)
 	double seconds = (double)spent_ns / 1e9;
 	struct analysis_summary summary;
 	analysis_summarise(analysis, &summary);
-	printf("{\"bench\":\"analysis\",\"ranks\":%d,\"node_half\":%s,\"million_operations_s\":%.2f,\"operations\":%llu,\"steps\":%llu,"
+	printf("{\"bench\":\"analysis\",\"ranks\":%d,\"node_half\":%s,\"million_operations_s\":%.2f,\"operations\":%"
+	       "llu,\"steps\":%llu,"
 	       "\"messages\":%llu,\"bytes_per_operation\":%.3f}\n",
-	       ranks, half ? "true" : "false", (double)summary.operations / seconds / 1e6, (unsigned long long)summary.operations,
-	       (unsigned long long)summary.steps, (unsigned long long)sent.messages, (double)sent.bytes / (double)summary.operations);
+	       ranks, half ? "true" : "false", (double)summary.operations / seconds / 1e6,
+	       (unsigned long long)summary.operations, (unsigned long long)summary.steps,
+	       (unsigned long long)sent.messages, (double)sent.bytes / (double)summary.operations);
 	node_half_free(half);
 	analysis_free(analysis);
 }

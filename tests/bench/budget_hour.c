@@ -44,23 +44,46 @@ struct job {
 };
 
 static const struct job jobs[] = {
-	{ .name = "DDP, fp16 with a loss scaler: 60 AllReduces of 64 MB in 0.25 s", .step_s = 0.25, .busy_s = 0.15,
+	{ .name = "DDP, fp16 with a loss scaler: 60 AllReduces of 64 MB in 0.25 s",
+	  .step_s = 0.25,
+	  .busy_s = 0.15,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 60, 128, 64000000 } } },
-	{ .name = "FSDP, 70 B parameters: 160 AllGathers and 80 ReduceScatters in 5 s", .step_s = 5, .busy_s = 4.5,
-	  .parts = { { RW_FUNCTION_ALL_GATHER, 160, 1750, 1750000000 }, { RW_FUNCTION_REDUCE_SCATTER, 80, 3500, 3500000000 } } },
-	{ .name = "FSDP, 405 B: 252 AllGathers and 126 ReduceScatters in 30 s", .step_s = 30, .busy_s = 29,
-	  .parts = { { RW_FUNCTION_ALL_GATHER, 252, 6400, 6400000000 }, { RW_FUNCTION_REDUCE_SCATTER, 126, 12800, 12800000000 } } },
-	{ .name = "405 B, tensor parallel: 576 AllGathers and 576 ReduceScatters in 10 s", .step_s = 10, .busy_s = 8,
-	  .parts = { { RW_FUNCTION_ALL_GATHER, 576, 300, 268000000 }, { RW_FUNCTION_REDUCE_SCATTER, 576, 300, 268000000 } } },
-	{ .name = "AllReduces of 8 bytes, one each 20 us", .step_s = 0.02, .busy_s = 0.02,
+	{ .name = "FSDP, 70 B parameters: 160 AllGathers and 80 ReduceScatters in 5 s",
+	  .step_s = 5,
+	  .busy_s = 4.5,
+	  .parts = { { RW_FUNCTION_ALL_GATHER, 160, 1750, 1750000000 },
+		     { RW_FUNCTION_REDUCE_SCATTER, 80, 3500, 3500000000 } } },
+	{ .name = "FSDP, 405 B: 252 AllGathers and 126 ReduceScatters in 30 s",
+	  .step_s = 30,
+	  .busy_s = 29,
+	  .parts = { { RW_FUNCTION_ALL_GATHER, 252, 6400, 6400000000 },
+		     { RW_FUNCTION_REDUCE_SCATTER, 126, 12800, 12800000000 } } },
+	{ .name = "405 B, tensor parallel: 576 AllGathers and 576 ReduceScatters in 10 s",
+	  .step_s = 10,
+	  .busy_s = 8,
+	  .parts = { { RW_FUNCTION_ALL_GATHER, 576, 300, 268000000 },
+		     { RW_FUNCTION_REDUCE_SCATTER, 576, 300, 268000000 } } },
+	{ .name = "AllReduces of 8 bytes, one each 20 us",
+	  .step_s = 0.02,
+	  .busy_s = 0.02,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 1000, 0.000016, 8 } } },
-	{ .name = "inference: 160 AllReduces of 128 KB in 20 ms", .step_s = 0.02, .busy_s = 0.02,
+	{ .name = "inference: 160 AllReduces of 128 KB in 20 ms",
+	  .step_s = 0.02,
+	  .busy_s = 0.02,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 160, 0.256, 128000 } } },
-	{ .name = "the DDP job, a new communicator each minute", .step_s = 0.25, .busy_s = 0.15, .renewed = 60,
+	{ .name = "the DDP job, a new communicator each minute",
+	  .step_s = 0.25,
+	  .busy_s = 0.15,
+	  .renewed = 60,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 60, 128, 64000000 } } },
-	{ .name = "the DDP job, each launch held up for 2 ms in one second of a minute", .step_s = 0.25, .busy_s = 0.15, .held_s = 1,
+	{ .name = "the DDP job, each launch held up for 2 ms in one second of a minute",
+	  .step_s = 0.25,
+	  .busy_s = 0.15,
+	  .held_s = 1,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 60, 128, 64000000 } } },
-	{ .name = "a step each 60 s, all its 400 AllReduces of 1 GB within 1 s", .step_s = 60, .busy_s = 1,
+	{ .name = "a step each 60 s, all its 400 AllReduces of 1 GB within 1 s",
+	  .step_s = 60,
+	  .busy_s = 1,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 400, 2000, 1000000000 } } },
 };
 
@@ -112,7 +135,9 @@ static uint32_t most(uint32_t a, uint32_t b)
 /* As operation_sample_some() samples it (plugin/operations/operation.c). */
 static void operate(struct hour *hour, const struct part *part, uint64_t *sequence, uint64_t now_ns)
 {
-	struct sampling_name name = { .communicator = hour->communicator, .function = part->function, .sequence = (*sequence)++ };
+	struct sampling_name name = { .communicator = hour->communicator,
+				      .function = part->function,
+				      .sequence = (*sequence)++ };
 	uint64_t number = sampling_number(&name), scan = scan_ns(hour->job, part, now_ns);
 	uint32_t least = sampling_least(&hour->row, part->bytes);
 	bool is_first = name.sequence < RW_SCAN_FIRST;
@@ -157,7 +182,9 @@ static void step(struct hour *hour, uint64_t begin_ns)
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t now_ns = begin_ns + (uint64_t)(job->busy_s * 1e9 * i / count);
-		int which = made[1] / (job->parts[1].count ? job->parts[1].count : 1e-9) < made[0] / job->parts[0].count && job->parts[1].count;
+		int which =
+		    made[1] / (job->parts[1].count ? job->parts[1].count : 1e-9) < made[0] / job->parts[0].count &&
+		    job->parts[1].count;
 
 		go_on(hour, now_ns);
 		operate(hour, &job->parts[which], &hour->sequence[which], now_ns);
@@ -220,7 +247,8 @@ int main(int argc, char **argv)
 	double seconds = argc > 1 ? atof(argv[1]) : 3600;
 	int failed = 0;
 
-	printf("| job | all would take | scans and writes, first minute | of the whole time | callbacks | of first operations scanned | of all |\n"
+	printf("| job | all would take | scans and writes, first minute | of the whole time | callbacks | of first "
+	       "operations scanned | of all |\n"
 	       "|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		failed |= play(&jobs[i], seconds);

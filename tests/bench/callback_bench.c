@@ -447,7 +447,9 @@ int main(int argc, char **argv)
 	};
 
 	if (!path || !extent_is_possible(&extent)) {
-		fprintf(stderr, "usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]], 1 to %d of one of them\n",
+		fprintf(stderr,
+			"usage: callback_bench PLUGIN.so [STREAM [COLLECTIVES [THREADS [PROCESSES]]]], 1 to %d of one "
+			"of them\n",
 			MOST_THREADS);
 		return 2;
 	}
@@ -458,10 +460,13 @@ int main(int argc, char **argv)
 		struct cost gross = measure(&(struct table){ path, symbol }, &streams[i], &extent);
 		struct cost floor = measure(&(struct table){ NULL, symbol }, &streams[i], &extent);
 
-		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%u,\"processes\":%u,\"gross_mean_ns\":%.0f,\"gross_p50_ns\":%.0f,"
-		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f,\"net_met_ns\":%.1f,\"floor_cpu_ns\":%.1f,\"floor_met_ns\":%.1f}\n",
-		       streams[i].name, extent.threads, extent.processes, gross.mean, gross.p50, gross.mean - floor.mean,
-		       gross.p50 - floor.p50, gross.cpu - floor.cpu, gross.met - floor.met, floor.cpu, floor.met);
+		printf("{\"bench\":\"callbacks\",\"stream\":\"%s\",\"threads\":%u,\"processes\":%u,\"gross_mean_ns\":%."
+		       "0f,\"gross_p50_ns\":%.0f,"
+		       "\"net_mean_ns\":%.0f,\"net_p50_ns\":%.0f,\"net_cpu_ns\":%.1f,\"net_met_ns\":%.1f,\"floor_cpu_"
+		       "ns\":%.1f,\"floor_met_ns\":%.1f}\n",
+		       streams[i].name, extent.threads, extent.processes, gross.mean, gross.p50,
+		       gross.mean - floor.mean, gross.p50 - floor.p50, gross.cpu - floor.cpu, gross.met - floor.met,
+		       floor.cpu, floor.met);
 		fflush(stdout);
 	}
 	return 0;

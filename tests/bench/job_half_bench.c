@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. A row is two seconds, their calls are hashed
- * every eight, and a host sends twice a second. Two minutes of the job, and a rank, or SLOW ranks of as many hosts, that are a tenth slow in the
- * second of them. Prints a row of docs/benchmarks.md. Fails if the job half keeps more than KIB a rank, or names another rank.
+ * What the job half takes of a large job: job_half_bench RANKS [KIB [SLOW]]. A row is two seconds, their calls are
+ * hashed every eight, and a host sends twice a second. Two minutes of the job, and a rank, or SLOW ranks of as many
+ * hosts, that are a tenth slow in the second of them. Prints a row of docs/benchmarks.md. Fails if the job half keeps
+ * more than KIB a rank, or names another rank.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,7 +100,10 @@ int main(int count, char **arguments)
 	struct bench bench = { .random = 1, .slow = count > 3 ? atoi(arguments[3]) : 1 };
 
 	if (ranks < JOB_PER_HOST || ranks % JOB_PER_HOST || bench.slow < 1 || bench.slow > ranks / JOB_PER_HOST) {
-		fprintf(stderr, "usage: job_half_bench RANKS [KIB [SLOW]], RANKS a multiple of %d, a SLOW rank of a host at most\n", JOB_PER_HOST);
+		fprintf(
+		    stderr,
+		    "usage: job_half_bench RANKS [KIB [SLOW]], RANKS a multiple of %d, a SLOW rank of a host at most\n",
+		    JOB_PER_HOST);
 		return 2;
 	}
 	bench.half = job_half_new("bench", emit, &bench);

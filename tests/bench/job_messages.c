@@ -35,7 +35,8 @@ void job_messages_free(struct job_messages *job)
 
 void job_begin_batch(struct job_messages *job)
 {
-	job->batch.header = (struct rw_batch){ .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .start = 1, .job = "bench" };
+	job->batch.header =
+	    (struct rw_batch){ .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .start = 1, .job = "bench" };
 }
 
 static struct rw_message *add(struct job_messages *job, enum rw_message_type type, int rank)

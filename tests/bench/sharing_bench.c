@@ -17,7 +17,14 @@
 #include "tests/bench/processors.h"
 #include "tests/bench/stopwatch.h"
 
-enum { THREADS = 2, BLOCK = 64, BURST = 16 /* blocks */, BLOCKS = 640, TRIPS = 100000, LINES = 2 /* that are prefetched as one */ };
+enum {
+	THREADS = 2,
+	BLOCK = 64,
+	BURST = 16 /* blocks */,
+	BLOCKS = 640,
+	TRIPS = 100000,
+	LINES = 2 /* that are prefetched as one */
+};
 
 struct line {
 	_Alignas(LINES * 64) _Atomic uint64_t word;

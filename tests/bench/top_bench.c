@@ -44,9 +44,10 @@ static json_t *rank_json(int rank, int turn)
 	char host[24];
 
 	snprintf(host, sizeof(host), "node%04d", rank / GPUS);
-	return json_pack("{s:i, s:s, s:i, s:s, s:s, s:f, s:{s:s, s:s, s:i}, s:f, s:f, s:f}", "rank", rank, "host", host, "pid", 4000 + rank,
-			 "life", "alive", "doing", rank % 9 ? "waits" : "works", "since_unix_ms", 1e12, "operation", "comm_name",
-			 "~fsdp", "function", "AllGather", "sequence", 118, "own_ms", 1000.0 + 500 * turn + rank % 7, "wait_ms", 300.0 + 400 * turn, "lost_ms",
+	return json_pack("{s:i, s:s, s:i, s:s, s:s, s:f, s:{s:s, s:s, s:i}, s:f, s:f, s:f}", "rank", rank, "host", host,
+			 "pid", 4000 + rank, "life", "alive", "doing", rank % 9 ? "waits" : "works", "since_unix_ms",
+			 1e12, "operation", "comm_name", "~fsdp", "function", "AllGather", "sequence", 118, "own_ms",
+			 1000.0 + 500 * turn + rank % 7, "wait_ms", 300.0 + 400 * turn, "lost_ms",
 			 rank == 4711 ? 1e6 : 1.0 + (rank * 7 + turn) % 100);
 }
 
@@ -73,8 +74,8 @@ static json_t *snapshot(int ranks, int first, int last, int turn)
 	}
 	for (int step = first; step <= last; step++)
 		json_array_append_new(columns, column_json(ranks, step, turn));
-	return json_pack("{s:{s:f, s:o, s:{s:o, s:o}}}", "snapshot", "unix_ms", 1e12 + 5000, "ranks", rows, "cells", "ranks", numbers,
-			 "columns", columns);
+	return json_pack("{s:{s:f, s:o, s:{s:o, s:o}}}", "snapshot", "unix_ms", 1e12 + 5000, "ranks", rows, "cells",
+			 "ranks", numbers, "columns", columns);
 }
 
 static void bench_take(struct bench *bench)
@@ -90,7 +91,8 @@ static void bench_take(struct bench *bench)
 		model_take(&bench->models[0], parsed, 1e12);
 		json_decref(parsed);
 	}
-	fprintf(bench->out, "%d ranks: a snapshot with one new step is taken in %.0f ms of one core\n", bench->ranks, (now_s() - begin) / count * 1e3);
+	fprintf(bench->out, "%d ranks: a snapshot with one new step is taken in %.0f ms of one core\n", bench->ranks,
+		(now_s() - begin) / count * 1e3);
 	free(line);
 	json_decref(message);
 }
@@ -110,8 +112,8 @@ static void bench_draw(struct bench *bench, enum view_kind kind, const char *nam
 	}
 	double often = count / (now_s() - begin);
 
-	fprintf(bench->out, "%d ranks: %s is drawn %.0f times in a second of one core (%d x %d)%s\n", bench->ranks, name, often, WIDTH, HEIGHT,
-		often < bench->least ? ": TOO SELDOM" : "");
+	fprintf(bench->out, "%d ranks: %s is drawn %.0f times in a second of one core (%d x %d)%s\n", bench->ranks,
+		name, often, WIDTH, HEIGHT, often < bench->least ? ": TOO SELDOM" : "");
 	bench->too_few += often < bench->least;
 	canvas_free(&canvas);
 }

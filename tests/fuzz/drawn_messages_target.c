@@ -36,7 +36,9 @@ static void on_ended(void *argument)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct loose_messages_hooks hooks = { .finding = on_finding, .asked = on_asked, .viewed = on_viewed, .ended = on_ended };
+	static const struct loose_messages_hooks hooks = {
+		.finding = on_finding, .asked = on_asked, .viewed = on_viewed, .ended = on_ended
+	};
 
 	heard_nothing_yet();
 	loose_messages_play_bytes(data, size, &hooks, heard_prints ? heard_file() : NULL);

@@ -60,8 +60,9 @@ static void tell(void *argument, const char *line)
 
 static void tell_config(const struct config *config)
 {
-	const uint64_t values[] = { config->on, config->gpu_time, config->kernelch, config->quiet, config->preload, config->scan,
-				    config->on_nan, config->budget_ppm, config->graphs, config->budget_given, config->history_bytes };
+	const uint64_t values[] = { config->on,      config->gpu_time,     config->kernelch,     config->quiet,
+				    config->preload, config->scan,         config->on_nan,       config->budget_ppm,
+				    config->graphs,  config->budget_given, config->history_bytes };
 
 	told(values, sizeof(values));
 	told(config->uint8_as, sizeof(config->uint8_as));
@@ -86,8 +87,13 @@ static void read_config(struct environment *environment)
 /* Without the host, which has the machine's name where the environment has none. */
 static void tell_identity(const struct identity *identity)
 {
-	const int64_t values[] = { identity->world_rank, identity->world_size, identity->local_rank, identity->local_size, identity->generation,
-				   (int64_t)identity->watchdog_ms, (int64_t)identity->watchdog_init_ms };
+	const int64_t values[] = { identity->world_rank,
+				   identity->world_size,
+				   identity->local_rank,
+				   identity->local_size,
+				   identity->generation,
+				   (int64_t)identity->watchdog_ms,
+				   (int64_t)identity->watchdog_init_ms };
 
 	told(values, sizeof(values));
 	told_text(identity->rank_from);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""fewest.py CONTROL MOST DIRECTORY: copies at most so many inputs into the directory: each time the one that adds most to what those before it
-do, by the file in which libFuzzer's -merge=1 -merge_control_file=CONTROL keeps what each input does."""
+"""fewest.py CONTROL MOST DIRECTORY: copies at most so many inputs into the directory: each time the one that adds most
+to what those before it do, by the file in which libFuzzer's -merge=1 -merge_control_file=CONTROL keeps what each input
+does."""
 import heapq
 import pathlib
 import shutil

@@ -61,7 +61,8 @@ static void follow(const char *by, const struct rw_finding *finding)
 	snprintf(id, sizeof(id), "%s %s", by, finding->id);
 	while (at < open_now.count && strcmp(open_now.ids[at], id))
 		at++;
-	require((finding->state == RW_FINDING_OPEN) == (at == open_now.count), finding, "is opened while it is open, or continued while it is not");
+	require((finding->state == RW_FINDING_OPEN) == (at == open_now.count), finding,
+		"is opened while it is open, or continued while it is not");
 	if (finding->state == RW_FINDING_CLOSED)
 		memcpy(open_now.ids[at], open_now.ids[--open_now.count], ID_SIZE);
 	else if (finding->state == RW_FINDING_OPEN && open_now.count < MOST_OPEN)
@@ -78,7 +79,9 @@ void heard_finding(const char *by, const struct rw_finding *finding, int ranks)
 	follow(by, finding);
 	require(finding->text[0], finding, "nothing is said");
 	for (size_t i = 0; i < finding->rank_count; i++)
-		require(finding->ranks[i] >= 0 && finding->ranks[i] < ranks && (!i || finding->ranks[i] >= finding->ranks[i - 1]), finding, "ranks");
+		require(finding->ranks[i] >= 0 && finding->ranks[i] < ranks &&
+			    (!i || finding->ranks[i] >= finding->ranks[i - 1]),
+			finding, "ranks");
 	require(finding->late.lost_share <= 1 && finding->cause.share <= 1, finding, "a share above 1");
 	fprintf(heard_file(), "%s: %s\n", by, line);
 	free(line);

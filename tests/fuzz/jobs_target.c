@@ -75,7 +75,8 @@ static void look_at_hosts(void)
 	job_half_summarise(hosts.job, &summary);
 	job_shown(heard_file(), &view, &summary);
 	size_t count = node_half_suspects(hosts.node, suspects, MOST_SUSPECTS);
-	fprintf(heard_file(), "%zu suspects of the node, %u since %lu\n", count, suspects[0].process, (unsigned long)suspects[0].since_ns);
+	fprintf(heard_file(), "%zu suspects of the node, %u since %lu\n", count, suspects[0].process,
+		(unsigned long)suspects[0].since_ns);
 }
 
 static void on_begun(void *argument, struct analysis *analysis)

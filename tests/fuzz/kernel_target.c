@@ -16,7 +16,7 @@
 
 #include "collector/sources/waits/kernel_source.h"
 #include "ebpf/probes.h"
-#include "ebpf/waits.h"
+#include "ebpf/ring_entry.h"
 #include "tests/fuzz/printed_finding.h"
 
 #define TERMINATED(text) (memchr((text), '\0', sizeof(text)) != NULL)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the kept corpus of tests/fuzz/messages_target.c: message_seeds.py DIRECTORY. A small job on two to four hosts a file."""
+"""Writes the kept corpus of tests/fuzz/messages_target.c: message_seeds.py DIRECTORY. A small job on two to four hosts
+a file."""
 import pathlib
 import struct
 import sys
@@ -17,7 +18,8 @@ def message(kind, rank, body, function=0, generation=0):
 
 
 def rank(number, life=0, size=4, status=-1, sending=0, generation=0, age=1000):
-    return message(RANK, number, struct.pack("<iiIiIBBh", 100 + number, size, 600000, status, age, life, sending, 0), generation=generation)
+    return message(RANK, number, struct.pack("<iiIiIBBh", 100 + number, size, 600000, status, age, life, sending, 0),
+                   generation=generation)
 
 
 def member(number, comm=7, size=4, flags=0):
@@ -30,7 +32,8 @@ def row(number, at, own, inside, comm=7, unseen=0, steps=1):
 
 
 def flight(number, sequence=9, function=ALL_REDUCE, age=4000, flags=ARRIVED | HOLDS, comm=7, peer=-1, awaits=0):
-    return message(FLIGHT, number, struct.pack("<QQQIiBBBBi", comm, sequence, 1024, age, peer, 8, 5, flags, 0, awaits), function)
+    return message(FLIGHT, number, struct.pack("<QQQIiBBBBi", comm, sequence, 1024, age, peer, 8, 5, flags, 0, awaits),
+                   function)
 
 
 def calls(number, following=9, function=ALL_REDUCE, comm=7):
@@ -42,7 +45,8 @@ def order(number, count, value, comm=7):
 
 
 def called(number, index, value, function=ALL_REDUCE, elements=1024, shift=0, begin=0, comm=7):
-    return message(CALLED, number, struct.pack("<QQQIIiBBB", comm, elements, value, begin, index, -1, shift, index, 8), function)
+    return message(CALLED, number, struct.pack("<QQQIIiBBB", comm, elements, value, begin, index, -1, shift, index, 8),
+                   function)
 
 
 def why(number, progress=2):
@@ -54,7 +58,9 @@ def finding(number, kind=0, state=0):
 
 
 def init(number, age, comm=77, size=4, place=None, life=0, world=4):
-    return message(INIT, number, struct.pack("<QiiiiIIB", comm, size, number if place is None else place, world, 100 + number, age, 600000, life))
+    return message(INIT, number,
+                   struct.pack("<QiiiiIIB", comm, size, number if place is None else place, world, 100 + number, age,
+                               600000, life))
 
 
 def absent(number, age, absence=2):
@@ -85,7 +91,8 @@ def standing(missing, *more):
     text = everybody()
     for turn in range(12):
         for i in range(4):
-            text += piece(i, 4, *([flight(i, age=4000 + turn * 1600)] if i != 3 else missing(4000 + turn * 1600)), *more)
+            text += piece(i, 4, *([flight(i, age=4000 + turn * 1600)] if i != 3 else missing(4000 + turn * 1600)),
+                          *more)
     return text
 
 
@@ -100,13 +107,15 @@ def making(missing, turns=12, came=init):
 
 
 def circle():
-    """Ranks 0 and 2 wait on communicators of their hosts for 1 and 3, as their hosts say; 1 for 2 and 3 for 0 on shared ones."""
+    """Ranks 0 and 2 wait on communicators of their hosts for 1 and 3, as their hosts say; 1 for 2 and 3 for 0 on shared
+    ones."""
     text = everybody() + b"".join(piece(i, 0, member(i, comm=8)) for i in range(4))
     for turn in range(12):
         for i in range(4):
             own = {"comm": 20 + i, "awaits": i + 1, "flags": ARRIVED | HOLDS | STILL | AWAITS}
             shared = {"comm": 7 + i // 2, "flags": ARRIVED | HOLDS | STILL}
-            text += piece(i, 4, flight(i, age=4000 + turn * 1600, **(shared if i % 2 else own)), calls(i, comm=8 - i // 2))
+            text += piece(i, 4, flight(i, age=4000 + turn * 1600, **(shared if i % 2 else own)),
+                          calls(i, comm=8 - i // 2))
     return text
 
 
@@ -117,7 +126,9 @@ def other_call(*answers):
 
 
 def eight_calls(number, differs=4):
-    return piece(number, 1, *(called(number, at, 10 + at + (7 if number == 3 and at >= differs else 0), elements=1024 + (number == 3 and at == differs))
+    return piece(number, 1,
+                 *(called(number, at, 10 + at + (7 if number == 3 and at >= differs else 0), elements=1024
+                          + (number == 3 and at == differs))
                               for at in range(8)))
 
 
@@ -141,7 +152,8 @@ SEEDS = {
     "other-call": other_call(eight_calls(0), eight_calls(3)),
     "other-call-equal": other_call(eight_calls(0), eight_calls(3, 9)),
     "other-call-gone": other_call(eight_calls(0), piece(3, 1, called(3, 0, 0, function=0))),
-    "other-call-unanswered": other_call(piece(1, 1, message(ASK_CALLS, 1, struct.pack("<QQB", 7, 0, 3)), called(1, 15, 9, shift=40, begin=2**32 - 1))) + piece(1, 250) * 2,
+    "other-call-unanswered": other_call(piece(1, 1, message(ASK_CALLS, 1, struct.pack("<QQB", 7, 0, 3)),
+                                              called(1, 15, 9, shift=40, begin=2**32 - 1))) + piece(1, 250) * 2,
     "init": making(lambda age: [absent(3, age)]),
     "init-stopped": making(lambda age: [absent(3, age, 1)]),
     "init-gets-on": making(lambda age: [absent(3, age, 3)]),
@@ -150,15 +162,19 @@ SEEDS = {
     "init-waits": making(lambda age: [flight(3, age=age)]),
     "init-circle": making(lambda age: [init(3, age, 78)]),
     "init-part": making(lambda age: [absent(3, age)], came=lambda i, age: init(i, age, size=5, place=i, world=5)),
-    "init-large": making(lambda age: [init(3, age, size=131072, world=131072)], 2) + piece(0, 5, absent(131071, 2**32 - 1), absent(-1, 0), init(-1, 0)),
-    "init-generation": making(lambda age: [absent(3, age)]) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, init(0, 1000), absent(2, 1000)),
+    "init-large": making(lambda age: [init(3, age, size=131072, world=131072)], 2)
+    + piece(0, 5, absent(131071, 2**32 - 1), absent(-1, 0), init(-1, 0)),
+    "init-generation": making(lambda age: [absent(3, age)]) + piece(1, 5, rank(1, generation=1))
+    + piece(0, 5, init(0, 1000), absent(2, 1000)),
     "whole": standing(lambda age: [flight(3, age=age)]),
-    "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9)) for i in range(4)) + piece(0, 100),
+    "pipeline": b"".join(piece(i, 0, rank(i, sending=1), member(i, 9, 4, 1), flight(i, 3, 11, peer=(i + 1) % 4, comm=9))
+                         for i in range(4)) + piece(0, 100),
     "adopted": standing(lambda age: [calls(3), why(3), finding(3, 1)]),
     "found-and-closed": steps() + piece(2, 5, finding(2)) + piece(2, 5, finding(2, state=2)),
     "restart": steps(count=20) + piece(0x04, 5, row(0, 25, 5, 5)) + piece(0x04, 5, row(0, 26, 2**31, 5)),
     "generation": steps(count=16) + piece(1, 5, rank(1, generation=1)) + piece(0, 5, row(0, 26, 5, 5)),
-    "wraps": everybody() + b"".join(piece(i, 5, row(i, n + 1, 2**32 - 10**6 + n * 10**6, 0)) for n in range(9) for i in range(4)),
+    "wraps": everybody()
+    + b"".join(piece(i, 5, row(i, n + 1, 2**32 - 10**6 + n * 10**6, 0)) for n in range(9) for i in range(4)),
     "moves": everybody() + piece(1, 100, rank(0)) + piece(2, 5, member(0), row(0, 1, 1, 1)),
     "large": piece(0, 5, rank(131071), rank(131072), rank(-1), member(2**30, size=2**20), member(5, size=0)),
     "whole-batch": piece(WHOLE, 5, header(count=1), rank(0)),

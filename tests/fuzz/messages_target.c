@@ -38,7 +38,8 @@ static void ask(void *argument, const char *host, const void *bytes, size_t leng
 		abort();
 }
 
-static void take(struct job_half *half, uint64_t number, uint8_t flags, const uint8_t *data, size_t size, uint64_t now_ns)
+static void take(struct job_half *half, uint64_t number, uint8_t flags, const uint8_t *data, size_t size,
+		 uint64_t now_ns)
 {
 	static uint8_t bytes[RW_BATCH_MAX];
 	const char *why = NULL;
@@ -69,7 +70,8 @@ static void take(struct job_half *half, uint64_t number, uint8_t flags, const ui
 
 static void read_rank(void *argument, const struct analysis_rank_view *rank)
 {
-	*(uint64_t *)argument += strlen(rank->host) + strlen(rank->why) + strlen(rank->reason) + strlen(rank->comm_name) + rank->lost_ns;
+	*(uint64_t *)argument +=
+	    strlen(rank->host) + strlen(rank->why) + strlen(rank->reason) + strlen(rank->comm_name) + rank->lost_ns;
 }
 
 static void read_communicator(void *argument, const struct analysis_communicator_view *communicator)

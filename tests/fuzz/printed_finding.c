@@ -22,7 +22,8 @@ void printed_finding(void *argument, const struct rw_finding *finding)
 	told_text(finding->text);
 	told_text(finding->cause.text);
 	told_text(finding->advice);
-	told_value((uint64_t)finding->kind << 24 | (uint64_t)finding->state << 16 | (uint64_t)finding->severity << 8 | finding->confidence);
+	told_value((uint64_t)finding->kind << 24 | (uint64_t)finding->state << 16 | (uint64_t)finding->severity << 8 |
+		   finding->confidence);
 	told_value(finding->time_ns);
 	told(finding->ranks, finding->rank_count * sizeof(*finding->ranks));
 	json_decref(object);

@@ -42,7 +42,8 @@ static int compare(FILE *numbers, const char *path, const char *name, unsigned l
 
 	if (fscanf(numbers, "%255s %llx", kept, &was) == 2 && strcmp(kept, name) == 0 && was == is)
 		return 0;
-	fprintf(stderr, "%s: of %s, %s %016llx was kept; it is %016llx now. If that is meant: NUMBERS_WRITE=1\n", path, name, kept, was, is);
+	fprintf(stderr, "%s: of %s, %s %016llx was kept; it is %016llx now. If that is meant: NUMBERS_WRITE=1\n", path,
+		name, kept, was, is);
 	return 1;
 }
 

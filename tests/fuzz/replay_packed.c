@@ -63,7 +63,9 @@ static bool is_same(FILE *numbers, const char *path, unsigned int at, unsigned l
 
 	if (fscanf(numbers, "%llx", &was) == 1 && was == is)
 		return true;
-	fprintf(stderr, "of input %u in %s %016llx was kept; it is %016llx now. --print %u shows it, here and in the tree before. If that is meant: NUMBERS_WRITE=1\n",
+	fprintf(stderr,
+		"of input %u in %s %016llx was kept; it is %016llx now. --print %u shows it, here and in the tree "
+		"before. If that is meant: NUMBERS_WRITE=1\n",
 		at, path, was, is, at);
 	return false;
 }
@@ -178,6 +180,8 @@ int main(int count, char **arguments)
 		return unpack(arguments[2], arguments[3]);
 	if (count == 3)
 		return replay(arguments[1], arguments[2]);
-	fprintf(stderr, "usage: replay_packed FILE NUMBERS, --print NUMBER FILE, --pack FILE DIRECTORY, --unpack FILE DIRECTORY\n");
+	fprintf(
+	    stderr,
+	    "usage: replay_packed FILE NUMBERS, --print NUMBER FILE, --pack FILE DIRECTORY, --unpack FILE DIRECTORY\n");
 	return 2;
 }

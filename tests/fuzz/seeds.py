@@ -31,17 +31,21 @@ def slot(number, field):
 
 def step_mark(number, step, group=0, when=0):
     """Slot `number` becomes a step mark. First what it is, then what it says, as no writer would."""
-    return change(slot(number, 8), u32(1 << 12), when) + change(slot(number, 24), u64(step), when) + change(slot(number, 60), u32(group), when)
+    return (change(slot(number, 8), u32(1 << 12), when) + change(slot(number, 24), u64(step), when)
+            + change(slot(number, 60), u32(group), when))
 
 
 def replay(number, call, times):
-    """Slot `number` becomes a replay with the times of its kernel: seen to begin and end, began and ended by the GPU's clock."""
-    return (change(slot(number, 8), u32(0xEB) + u32(0) + u32(2)) + change(slot(number, 32), u64(2**63 | call << 40 | number) + u64(number))
+    """Slot `number` becomes a replay with the times of its kernel: seen to begin and end, began and ended by the GPU's
+    clock."""
+    return (change(slot(number, 8), u32(0xEB) + u32(0) + u32(2))
+            + change(slot(number, 32), u64(2**63 | call << 40 | number) + u64(number))
             + change(slot(number, 128), struct.pack("<4Q", *times)))
 
 
 def replays(times):
-    return change(COMMS + 120, u64(9)) + change(COMMS + 248, u64(9)) + b"".join(replay(i, i % 3, times(i)) for i in range(9, 39))
+    return (change(COMMS + 120, u64(9)) + change(COMMS + 248, u64(9))
+            + b"".join(replay(i, i % 3, times(i)) for i in range(9, 39)))
 
 
 SEEDS = {
@@ -49,7 +53,8 @@ SEEDS = {
     "step-marks": step_mark(3, 5) + step_mark(11, 6) + step_mark(19, 7) + step_mark(27, 3) + step_mark(35, 4),
     "step-marks-later": step_mark(3, 5) + step_mark(11, 6, when=LATER) + step_mark(19, 7, when=LATER),
     "step-mark-first": step_mark(0, 0) + step_mark(1, 1),
-    "step-marks-garbage": step_mark(2, 2**64 - 1) + step_mark(4, 2**53) + step_mark(6, 2**53 - 1, 9) + step_mark(7, 2**53 - 1, 2**32 - 1),
+    "step-marks-garbage": step_mark(2, 2**64 - 1) + step_mark(4, 2**53) + step_mark(6, 2**53 - 1, 9)
+    + step_mark(7, 2**53 - 1, 2**32 - 1),
     "step-marks-tags": b"".join(step_mark(i, i + 1, 1) for i in range(1, 39, 2)) + step_mark(39, 0, 1),
     "step-mark-of-an-operation": change(slot(5, 8), u32(1 << 12 | 1)),
     "step-mark-late": step_mark(9, 8) + change(slot(9, 64), u64(2**63)),
@@ -131,11 +136,13 @@ SEEDS = {
                         + u32(0x7F800001) + u32(2**32 - 1) + u64(i)) for i in range(9, 20)),
     "gpu-times-backwards": b"".join(change(slot(i, 8), u32(2**32 - 1)) + change(slot(i, 144), u64(2**64 - 1) + u64(0))
                                     for i in range(9, 20)),
-    "replays": replays(lambda i: (2 * 10**9 + i * 10**7, 2 * 10**9 + i * 10**7 + 10**6, 10**18 + i * 10**7, 10**18 + i * 10**7 + 10**6)),
+    "replays": replays(lambda i: (2 * 10**9 + i * 10**7, 2 * 10**9 + i * 10**7 + 10**6, 10**18 + i * 10**7, 10**18
+                                  + i * 10**7 + 10**6)),
     "replays-backwards": replays(lambda i: (5, 3, 10**18 + i, i)),
     "replays-far": replays(lambda i: (2**64 - 1, 2**64 - 1 - i, 2**64 - 1 - i, 2**64 - 1)),
     "replays-before-time": replays(lambda i: (1, 2 * 10**9 + i, 0, 2**63 + i * 2**40)),
-    "replays-more-than-captured": replay(9, 1, (1, 2, 3, 4)) + change(COMMS + 120, u64(1)) + change(COMMS + 248, u64(2**64 - 1)),
+    "replays-more-than-captured": replay(9, 1, (1, 2, 3, 4)) + change(COMMS + 120, u64(1))
+    + change(COMMS + 248, u64(2**64 - 1)),
     "replays-earlier-format": change(COMMS + 128, b"\xff" * 96),
     "versions": change(420, b"\xff" * 12),
     "devices": change(504, b"\xff" * 64),

@@ -43,8 +43,9 @@ static void check_request(const char *line, size_t length)
 	struct request request;
 
 	request_parse(line, length, &request);
-	if (request.kind == REQUEST_SUBSCRIBE && (request.topics >> REQUEST_TOPICS || request.every_ms < REQUEST_EVERY_LEAST_MS ||
-						  request.every_ms > REQUEST_EVERY_MOST_MS))
+	if (request.kind == REQUEST_SUBSCRIBE &&
+	    (request.topics >> REQUEST_TOPICS || request.every_ms < REQUEST_EVERY_LEAST_MS ||
+	     request.every_ms > REQUEST_EVERY_MOST_MS))
 		abort();
 	if (request.rank < 0 || request.id < -1 || !memchr(request.finding, '\0', sizeof(request.finding)))
 		abort();

@@ -75,7 +75,8 @@ def check_that_changes_are_seen(path, directory):
         results.append((list(compare.differences(recorded, shorter)), f"a {kind} left out is seen"))
     results.append((not list(compare.differences(recorded, recorded)), "a recording is as itself"))
     other, known = directory / "other.jsonl", directory / "other.known"
-    other.write_text("".join(json.dumps(line) + "\n" for kind in recorded.values() for line in kind[1:] if is_compared(line)))
+    other.write_text("".join(json.dumps(line) + "\n" for kind in recorded.values() for line in kind[1:]
+                             if is_compared(line)))
     known.write_text("\n".join(compare.differences(recorded, compare.read(other))))
     results.append((known.read_text() and compare.status(path, other, known, silent) == 0, "what is known may differ"))
     results.append((compare.status(path, path, known, silent) == 1, "what is known and no longer so is told"))

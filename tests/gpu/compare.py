@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""compare.py RECORDING OTHER [KNOWN]: what differs between two recordings of tests/gpu/run, one line each, in callbacks,
-facts and what the main threads do; numbers are not compared. KNOWN: a file of such lines that may differ. Exit status 0:
-nothing else does, and all of those still do."""
+"""compare.py RECORDING OTHER [KNOWN]: what differs between two recordings of tests/gpu/run, one line each, in
+callbacks, facts and what the main threads do; numbers are not compared. KNOWN: a file of such lines that may differ.
+Exit status 0: nothing else does, and all of those still do."""
 
 import collections
 import difflib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""convoy.py THREADS SECONDS [SWITCH_MS]: Python's own lock as training meets it. The main thread does small work that lets
-go of the lock (a system call), as a step does again and again; THREADS others compute. One JSON line per second: how often
-the main thread came through, and how long each return to the lock took."""
+"""convoy.py THREADS SECONDS [SWITCH_MS]: Python's own lock as training meets it. The main thread does small work that
+lets go of the lock (a system call), as a step does again and again; THREADS others compute. One JSON line per second:
+how often the main thread came through, and how long each return to the lock took."""
 
 import json
 import os
@@ -26,7 +26,8 @@ def main():
     for thread in others:
         thread.start()
     null, end = os.open("/dev/null", os.O_WRONLY), time.monotonic() + seconds
-    print(json.dumps({"pid": os.getpid(), "python": sys.version.split()[0], "switch_ms": sys.getswitchinterval() * 1000}),
+    print(json.dumps({"pid": os.getpid(), "python": sys.version.split()[0],
+                      "switch_ms": sys.getswitchinterval() * 1000}),
           flush=True)
     waits = []
     while time.monotonic() < end:

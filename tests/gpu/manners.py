@@ -26,7 +26,8 @@ def run(directory, *arguments, **environment):
                           env={**os.environ, **environment})
     results = sorted(pathlib.Path(directory).glob("*/results.jsonl"), key=os.path.getmtime)
     lines = [json.loads(line) for line in results[-1].read_text().splitlines()] if results else []
-    return done.returncode, done.stdout + done.stderr, {line["part"]: line["what"] for line in lines if line["kind"] == "skip"}
+    return done.returncode, done.stdout + done.stderr, {line["part"]: line["what"] for line in lines
+                                                        if line["kind"] == "skip"}
 
 
 def check_no_time(directory):

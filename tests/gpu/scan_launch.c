@@ -50,7 +50,9 @@ static void set_segments(struct costs *costs, uint32_t count, uint64_t bytes)
 								       .sequence = 1,
 								       .dtype = RW_DTYPE_BFLOAT16 };
 	costs->bytes = bytes * count;
-	costs->blocks = bytes * count / SCAN_TILE_BYTES < SCAN_BLOCKS ? (unsigned int)(bytes * count / SCAN_TILE_BYTES) + 1 : SCAN_BLOCKS;
+	costs->blocks = bytes * count / SCAN_TILE_BYTES < SCAN_BLOCKS
+			    ? (unsigned int)(bytes * count / SCAN_TILE_BYTES) + 1
+			    : SCAN_BLOCKS;
 }
 
 /* Host time of one launch, without a queue that is full. segments: 0 for a kernel of one argument. */

@@ -100,7 +100,8 @@ class Bench:
                 scans = max(1, round(base / single))
                 beside, scanning = self.products_ms(side, blocks, scans)
                 tell(f"products {what}: longer by", value=(beside / base - 1) * 100, unit="%")
-                tell(f"products {what}: {scans} scans longer by", value=(scanning / (single * scans) - 1) * 100, unit="%")
+                tell(f"products {what}: {scans} scans longer by", value=(scanning / (single * scans) - 1) * 100,
+                     unit="%")
                 tell(f"products {what}: taken from the products for each scanned GB",
                      value=(beside - base) * 1e3 / (scans * BYTES / 1e9), unit="us")
 

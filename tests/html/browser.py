@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium, spoken to through its DevTools protocol over a pipe: nothing but Python's own library and the browser."""
+"""A headless Chromium, spoken to through its DevTools protocol over a pipe: nothing but Python's own library and the
+browser."""
 
 import base64
 import json
@@ -32,10 +33,12 @@ class Browser:
             os.dup2(write, 4)
 
         self.process = subprocess.Popen(
-            [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage",
              "--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
              f"--user-data-dir={self.profile.name}", "about:blank"],
-            preexec_fn=descriptors, start_new_session=True, pass_fds=(3, 4, to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=descriptors, start_new_session=True, pass_fds=(3, 4, to_browser, from_browser),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self.number, self.rest, self.session, self.problems, self.events = 0, b"", None, [], []
@@ -70,10 +73,12 @@ class Browser:
         if method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.problems.append(params["entry"]["text"])
         elif method == "Runtime.exceptionThrown":
-            self.problems.append(params["exceptionDetails"].get("exception", {}).get("description") or params["exceptionDetails"]["text"])
+            self.problems.append(params["exceptionDetails"].get("exception", {}).get("description")
+                                 or params["exceptionDetails"]["text"])
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
             self.problems.append(" ".join(str(one.get("value", one.get("description"))) for one in params["args"]))
-        elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "data:", "about:")):
+        elif (method == "Network.requestWillBeSent"
+              and not params["request"]["url"].startswith(("file:", "data:", "about:"))):
             self.problems.append(f"asks for {params['request']['url']}")
         elif method == "Page.loadEventFired":
             self.events.append(method)
@@ -93,8 +98,10 @@ class Browser:
 
     def show(self, path, width=1280, height=720, dark=False, scale=1):
         """Loads a file; seconds until it was drawn."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
+                  mobile=False)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.problems.clear()
         self.events.clear()
         began = time.monotonic()
@@ -121,6 +128,7 @@ class Browser:
 
     def picture(self, path, whole=False, height=None):
         """height: of the screen's upper part alone."""
-        part = {"clip": {"x": 0, "y": 0, "width": self.run("innerWidth"), "height": height, "scale": 1}} if height else {}
+        part = ({"clip": {"x": 0, "y": 0, "width": self.run("innerWidth"), "height": height, "scale": 1}} if height
+                else {})
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **part)
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))

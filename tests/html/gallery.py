@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""gallery.py [DIRECTORY]: the pictures of docs/gallery.md, made anew from recorded jobs and a large generated one, and sizes and times of
-their pages and traces. Without a directory they go into docs/gallery, and the table into docs/gallery.md, between the marks there. Traces are
-drawn by Chrome's viewer where RANKWATCH_CATAPULT names a checkout of it (trace_viewer.py); else their pictures stay as they are. By hand:
-meson devenv -C build python3 ../tests/html/gallery.py"""
+"""gallery.py [DIRECTORY]: the pictures of docs/gallery.md, made anew from recorded jobs and a large generated one, and
+sizes and times of their pages and traces. Without a directory they go into docs/gallery, and the table into
+docs/gallery.md, between the marks there. Traces are drawn by Chrome's viewer where RANKWATCH_CATAPULT names a checkout
+of it (trace_viewer.py); else their pictures stay as they are. By hand: meson devenv -C build python3
+../tests/html/gallery.py"""
 
 import os
 import pathlib
@@ -29,9 +30,12 @@ import trace_viewer  # noqa: E402
 
 # name, what is at the top of the picture, its height, in dark
 PICTURES = {
-    "never": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("event", "#around", 600, True)),
-    "io-rank0": (("first", "#verdict", 860, True), ("first-light", "#verdict", 860, False), ("event", "#around", 600, False)),
-    "nan-mesh": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True), ("values", "#values", 860, True)),
+    "never": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True),
+              ("event", "#around", 600, True)),
+    "io-rank0": (("first", "#verdict", 860, True), ("first-light", "#verdict", 860, False),
+                 ("event", "#around", 600, False)),
+    "nan-mesh": (("first", "#verdict", 900, False), ("first-dark", "#verdict", 900, True),
+                 ("values", "#values", 860, True)),
     "large": (("first", "#verdict", 850, False), ("ranks", "#ranks", 760, True)),
 }
 
@@ -66,7 +70,8 @@ def take_trace(page, name, boxes, result):
 def take(page, name, path, result):
     for part, selector, height, dark in PICTURES[name]:
         page.show(path, height=height, dark=dark)
-        page.run(f"document.documentElement.style.scrollBehavior = 'auto'; document.querySelector('{selector}').scrollIntoView()")
+        page.run("document.documentElement.style.scrollBehavior = 'auto'; "
+                 f"document.querySelector('{selector}').scrollIntoView()")
         picture = result / f"{name}-{part}.png"
         page.picture(picture)
         say_size(picture)
@@ -96,9 +101,12 @@ def row_of(page, name, boxes, path):
     large = name == "large"
     times = 1 if large else TIMES
     report = made(times, "report", "--html", path, boxes)
-    cells = ["256 ranks, 600 s" if large else f"`{name}`", size_text(sum(box.stat().st_size for box in boxes.iterdir())),
-             size_text(path.stat().st_size), f"{report:.2f} s", f"{drawn(page, path, False):.2f} s, {drawn(page, path, True):.2f} s"]
-    for suffix, only in ((".pftrace.gz", ()), (".json.gz", ()), (".pftrace", ()), (".pftrace", ("--around", FOUND[name]))):
+    cells = ["256 ranks, 600 s" if large else f"`{name}`",
+             size_text(sum(box.stat().st_size for box in boxes.iterdir())),
+             size_text(path.stat().st_size), f"{report:.2f} s",
+             f"{drawn(page, path, False):.2f} s, {drawn(page, path, True):.2f} s"]
+    for suffix, only in ((".pftrace.gz", ()), (".json.gz", ()), (".pftrace", ()),
+                         (".pftrace", ("--around", FOUND[name]))):
         trace = path.with_suffix(suffix)
         seconds = made(times, "trace", *only, "-o", trace, boxes)
         cells.append(f"{size_text(trace.stat().st_size)}, {seconds:.2f} s")
@@ -111,16 +119,19 @@ def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as cpus:
         names = [line.split(":", 1)[1].strip() for line in cpus if line.startswith("model name")]
     version = subprocess.run([browser.find(), "--version"], capture_output=True, text=True, check=True).stdout.split()
-    return f"{len(names)} × {names[0] if names else 'a processor without a name'}, Chromium {next((word for word in version if word[0].isdigit()), '?')}"
+    return (f"{len(names)} × {names[0] if names else 'a processor without a name'}, Chromium "
+            f"{next((word for word in version if word[0].isdigit()), '?')}")
 
 
 def write_table(rows):
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in | `.pftrace`, made in | `.pftrace` of `--around` the finding, made in |\n"
+    head = ("| job | boxes | page | made in | drawn after, light, dark | `.pftrace.gz`, made in | `.json.gz`, made in "
+            "| `.pftrace`, made in | `.pftrace` of `--around` the finding, made in |\n"
             "|---|---|---|---|---|---|---|---|---|\n")
-    told = (f"\nMade in: seconds of CPU. Drawn after: from navigation to the second frame. Each the least of {TIMES} (what is made of 256 ranks: once), on {machine()}, "
+    told = (f"\nMade in: seconds of CPU. Drawn after: from navigation to the second frame. Each the least of {TIMES} "
+            f"(what is made of 256 ranks: once), on {machine()}, "
             f"load {os.getloadavg()[0]:.0f}, {time.strftime('%Y-%m-%d')}.\n")
     PAGE.write_text(before + BEGIN + head + "\n".join(rows) + "\n" + told + END + after, encoding="utf-8")
 

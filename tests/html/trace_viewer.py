@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""trace_viewer.py: traces of recorded jobs in Chrome's own trace viewer (chrome://tracing), which Debian's Chromium comes without:
-RANKWATCH_CATAPULT is a checkout of https://chromium.googlesource.com/catapult, whose trace2html makes one page of viewer and trace. Without
-it, or without a browser, it is skipped aloud."""
+"""trace_viewer.py: traces of recorded jobs in Chrome's own trace viewer (chrome://tracing), which Debian's Chromium
+comes without: RANKWATCH_CATAPULT is a checkout of https://chromium.googlesource.com/catapult, whose trace2html makes
+one page of viewer and trace. Without it, or without a browser, it is skipped aloud."""
 
 import json
 import os
@@ -19,7 +19,8 @@ from foreign import RANKS, place, rankwatch  # noqa: E402
 from recorded import boxes_of, check, finish, skip  # noqa: E402
 
 VARIABLE = "RANKWATCH_CATAPULT"
-# The viewer takes what lies within a microsecond of another slice's end to lie inside it, and drops the flows that meet there.
+# The viewer takes what lies within a microsecond of another slice's end to lie inside it, and drops the flows that meet
+# there.
 HARMLESS = ("flow_slice_end_error", "flow_slice_start_error", "flow_slice_ordering_error")
 WAIT_S = 60
 
@@ -56,7 +57,8 @@ def make_page(name, boxes, directory):
     """A page of the trace of these boxes; how many slices and instants, and how many arrows between slices it has."""
     path, page = directory / f"{name}.json", directory / f"{name}-trace.html"
     rankwatch("trace", "-o", path, boxes)
-    subprocess.run([sys.executable, checkout(), path.name, f"--output={page.name}"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, checkout(), path.name, f"--output={page.name}"], cwd=directory, check=True,
+                   stdout=subprocess.DEVNULL)
     events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
     return page, sum(event["ph"] in "Xi" for event in events), sum(event["ph"] in "tf" for event in events)
 
@@ -77,10 +79,13 @@ def look(page, name, directory):
     path, slices, steps = make_page(name, boxes_of(name, directory), directory)
     model = shown(page, path)
     ranks = [one for one in model["processes"] if one[0].startswith("rank ")]
-    check([one[0].split(" ·")[0] for one in ranks] == [f"rank {rank}" for rank in RANKS], f"{name}: a process a rank, in order")
-    check(sum(one[1] for one in model["processes"]) == slices, f"{name}: every slice and instant is there: {sum(one[1] for one in model['processes'])} of {slices}")
+    check([one[0].split(" ·")[0] for one in ranks] == [f"rank {rank}" for rank in RANKS],
+          f"{name}: a process a rank, in order")
+    check(sum(one[1] for one in model["processes"]) == slices,
+          f"{name}: every slice and instant is there: {sum(one[1] for one in model['processes'])} of {slices}")
     check(all({"steps"} < set(one[2]) and one[3] for one in ranks), f"{name}: tracks and counters: {ranks[0][2]}")
-    check(len(model["findings"]) == 1 and model["findings"][0].startswith(FINDING[name]), f"{name}: {model['findings']}")
+    check(len(model["findings"]) == 1 and model["findings"][0].startswith(FINDING[name]),
+          f"{name}: {model['findings']}")
     check(not set(model["warnings"]) - set(HARMLESS), f"{name}: warnings: {sorted(set(model['warnings']))}")
     check(model["flows"] > 0.9 * steps, f"{name}: {model['flows']} of {steps} arrows")
 

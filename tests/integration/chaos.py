@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Healthy jobs under `rankwatch run`, one after the other, while whatever is rankwatch's is struck at random: its processes are killed and
-stopped, its file systems fill up, the time of day jumps, others ask and are killed while they do; meanwhile every rank forks, executes, and
-loads and unloads the plugin (chaos_guest.c). Every job has the result that it has without rankwatch, no rank is accused, and nothing is left
-behind. Where something could be told of the machine itself, as that ranks wait for a CPU, it may be.
-chaos.py GUEST [SECONDS]; RANKWATCH_TEST_SEED: the same strikes again, as far as processes that race allow it."""
+"""Healthy jobs under `rankwatch run`, one after the other, while whatever is rankwatch's is struck at random: its
+processes are killed and stopped, its file systems fill up, the time of day jumps, others ask and are killed while they
+do; meanwhile every rank forks, executes, and loads and unloads the plugin (chaos_guest.c). Every job has the result
+that it has without rankwatch, no rank is accused, and nothing is left behind. Where something could be told of the
+machine itself, as that ranks wait for a CPU, it may be. chaos.py GUEST [SECONDS]; RANKWATCH_TEST_SEED: the same strikes
+again, as far as processes that race allow it."""
 
 import json
 import mmap
@@ -21,7 +22,8 @@ import time
 import stage
 
 INSIDE = "RANKWATCH_CHAOS_INSIDE"
-MESHES = {"fsdp": ("--ranks=4",), "tp": ("--mesh=fsdp=2,tp=2",), "pipeline": ("--mesh=pp=2,fsdp=2",), "ddp": ("--mesh=ddp=4", "--run-ahead=2")}
+MESHES = {"fsdp": ("--ranks=4",), "tp": ("--mesh=fsdp=2,tp=2",), "pipeline": ("--mesh=pp=2,fsdp=2",),
+          "ddp": ("--mesh=ddp=4", "--run-ahead=2")}
 STEPS = 120
 SIZES = (f"--steps={STEPS}", "--elements=4096", "--limit=150")
 ENDS = ("by itself",) * 4 + ("run is killed", "run is asked to end", "all is killed")
@@ -47,7 +49,8 @@ class Chaos:
         self.findings = play.dir / "small"
         self.job = None
         self.counts = {}
-        self.strikes = [self.kill_collector, self.stop_collector, self.end_collector, self.stop_run, self.fill_boxes, self.fill_findings,
+        self.strikes = [self.kill_collector, self.stop_collector, self.end_collector, self.stop_run, self.fill_boxes,
+                        self.fill_findings,
                         self.jump, self.jump, self.ask, self.ask]
 
     def signal_for_a_while(self, pid):
@@ -92,8 +95,10 @@ class Chaos:
 
     def ask(self):
         """Whatever is asked, and whenever it is killed, nobody dies of a signal of its own."""
-        command = self.dice.choice((("report", self.play.boxes), ("report", "--json", self.play.boxes), ("ls",), ("dump", self.play.boxes),
-                                    ("findings", "--json", "--job", self.name), ("trace", "-o", self.play.dir / "trace", self.play.boxes)))
+        command = self.dice.choice((("report", self.play.boxes), ("report", "--json", self.play.boxes), ("ls",),
+                                    ("dump", self.play.boxes),
+                                    ("findings", "--json", "--job", self.name),
+                                    ("trace", "-o", self.play.dir / "trace", self.play.boxes)))
         process = self.start(stage.RANKWATCH, *command)
         try:
             status = process.popen.wait(self.dice.choice((0.05, 20)))
@@ -133,7 +138,8 @@ class Chaos:
         self.file = self.findings / f"{number}.jsonl"
         self.job = self.start(stage.RANKWATCH, "run", "--job", self.name, "--findings", self.file, "--",
                               *stage.workload(*SIZES, *MESHES[mesh], f"--step-ms={self.dice.choice((20, 60, 120))}"),
-                              CHAOS_PLUGIN=f"{stage.PLUGIN_DIR}/{stage.PLUGIN}", CHAOS_SEED=str(self.dice.randrange(1 << 30)),
+                              CHAOS_PLUGIN=f"{stage.PLUGIN_DIR}/{stage.PLUGIN}",
+                              CHAOS_SEED=str(self.dice.randrange(1 << 30)),
                               RANKWATCH_MESH=None)
 
 
@@ -145,7 +151,8 @@ def accusations(lines):
             finding = json.loads(line)
         except ValueError:  # cut where the disk was full
             continue
-        if isinstance(finding, dict) and finding.get("severity") in ("warning", "critical") and finding.get("state") != "closed" and \
+        if isinstance(finding, dict) and finding.get("state") != "closed" and \
+                finding.get("severity") in ("warning", "critical") and \
                 (finding.get("cause") or {}).get("class") != "cpu":
             found.append(finding["text"])
     return found
@@ -179,14 +186,15 @@ def play_round(failures, chaos, number, expected):
     accused = accusations(chaos.file.read_text().splitlines()) if chaos.file.exists() else []
     failures.check(not accused, f"{name}: nobody is accused {accused or ''}")
     failures.check(not chaos.faults, f"{name}: whoever is asked answers or is killed {chaos.faults or ''}")
-    failures.check("chaos:" not in said and not re.search(r"ended by signal (4|6|7|8|11) ", said), f"{name}: nobody crashes or hangs")
+    failures.check("chaos:" not in said and not re.search(r"ended by signal (4|6|7|8|11) ", said),
+                   f"{name}: nobody crashes or hangs")
     if not right or accused or chaos.faults:
         print("    " + said.replace("\n", "\n    "))
 
 
 def left_behind(play):
-    """Everything in rankwatch's places but black boxes, whose number has a limit of its own, the two marks beside them, and locks, which
-    belong to nobody."""
+    """Everything in rankwatch's places but black boxes, whose number has a limit of its own, the two marks beside them,
+    and locks, which belong to nobody."""
     places = (play.boxes, play.runtime, pathlib.Path("/run/rankwatch"))
     return [str(path) for place in places for path in place.rglob("*")
             if not path.is_dir() and not re.fullmatch(r".*\.rwbox|.*\.lock|run\.findings|run\.failed", path.name)]

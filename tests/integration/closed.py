@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""rankwatch run where standard input, output and error are closed: no file of its own takes their numbers, so that no line
-goes into a lock or a socket, and the job finds them closed."""
+"""rankwatch run where standard input, output and error are closed: no file of its own takes their numbers, so that no
+line goes into a lock or a socket, and the job finds them closed."""
 
 import os
 import pathlib

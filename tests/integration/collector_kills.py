@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills the collector again and again while a job with a straggler runs: the job's result stays the same, and the finding
-is open again under its id within three of the job's late steps: what the kernel showed the one before is lost with it. Kills: 3, or 100 with RANKWATCH_TEST_LONG=1."""
+"""Kills the collector again and again while a job with a straggler runs: the job's result stays the same, and the
+finding is open again under its id within three of the job's late steps: what the kernel showed the one before is lost
+with it. Kills: 3, or 100 with RANKWATCH_TEST_LONG=1."""
 
 import json
 import os
@@ -13,7 +14,8 @@ import stage
 KILLS = 100 if stage.LONG else 3
 AGAIN_S = 4.0  # three steps of 1.3 s
 STEPS = 300 if stage.LONG else 24
-SIZES = ("--ranks=8", f"--steps={STEPS}", "--elements=16384")  # followed on the GPU one by one: 64 KiB and more, over all ranks
+# followed on the GPU one by one: 64 KiB and more, over all ranks
+SIZES = ("--ranks=8", f"--steps={STEPS}", "--elements=16384")
 FAULT = ("--step-ms=200", "--fault=lock", "--fault-rank=3", "--fault-step=3")
 
 
@@ -68,7 +70,8 @@ def main():
         result, expected = stage.job_result(job), stage.job_result(alone)
         check_findings_file(failures, file)
     failures.check(status == 0, f"the job's status {status}", always=True)
-    failures.check(result and expected and result["checksum"] == expected["checksum"], "the job's result is the same", always=True)
+    failures.check(result and expected and result["checksum"] == expected["checksum"], "the job's result is the same",
+                   always=True)
     print(said)
     failures.end()
 

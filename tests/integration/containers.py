@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job in a container: pids, mounts and shared memory of its own. Its collector is outside, as a DaemonSet's with hostPID is: it finds the
-black boxes through /proc/PID/root, and says of threads that it knows by other numbers what they wait for."""
+"""A job in a container: pids, mounts and shared memory of its own. Its collector is outside, as a DaemonSet's with
+hostPID is: it finds the black boxes through /proc/PID/root, and says of threads that it knows by other numbers what
+they wait for."""
 
 import subprocess
 
 import stage
 
-JOB = ("--ranks=4", "--steps=400", "--step-ms=300", "--elements=4096", "--host-waits=block", "--fault=lock", "--fault-rank=1",
+JOB = ("--ranks=4", "--steps=400", "--step-ms=300", "--elements=4096", "--host-waits=block", "--fault=lock",
+       "--fault-rank=1",
        "--fault-step=8", "--limit=90")
 CONTAINER = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
 
@@ -26,7 +28,8 @@ def numbers(pid):
 
 
 def late_for_a_lock(collector):
-    return [value for _, value in collector.out.json() if value.get("kind") == "straggler" and (value.get("cause") or {}).get("class") == "lock"]
+    return [value for _, value in collector.out.json() if value.get("kind") == "straggler"
+            and (value.get("cause") or {}).get("class") == "lock"]
 
 
 def main():
@@ -34,7 +37,8 @@ def main():
     with stage.Stage() as play:
         inside = f'mount -t tmpfs -o mode=0700 tmpfs {play.boxes} && exec "$@"'
         job = play.start(*CONTAINER, "sh", "-c", inside, "sh", *stage.workload(*JOB), **play.plugin())
-        if not failures.check(stage.wait_until(lambda: len(play.events("start")) == 4 and ranks(play), 60), f"the job has begun: {job.err.text_now()}"):
+        if not failures.check(stage.wait_until(lambda: len(play.events("start")) == 4 and ranks(play), 60),
+                              f"the job has begun: {job.err.text_now()}"):
             failures.end()
         pids = ranks(play)
         failures.check(not list(play.boxes.rglob("*.rwbox")), "its black boxes are not to be seen outside")
@@ -45,8 +49,10 @@ def main():
             print(f"skipped: without eBPF causes are of threads that may not be named: {said[0]}")
             failures.end()
         found = stage.wait_until(lambda: late_for_a_lock(collector), 60)
-        seen = [(value["level"], [(where["rank"], where["pid"] in pids) for where in value["where"]]) for value in found or []]
-        failures.check(found and seen[0] == ("ebpf", [(1, True)]), f"rank 1 is late for a lock, seen by the kernel, under its pid outside: {seen}")
+        seen = [(value["level"], [(where["rank"], where["pid"] in pids) for where in value["where"]]) for value in found
+                or []]
+        failures.check(found and seen[0] == ("ebpf", [(1, True)]),
+                       f"rank 1 is late for a lock, seen by the kernel, under its pid outside: {seen}")
         collector.popen.terminate()  # so that it takes its lock away
         failures.check(collector.wait(20) is not None, "the collector ends when it is asked to")
         if not found:

@@ -64,7 +64,8 @@ static void send_on(const struct rank *rank)
 
 static void receive(const struct rank *rank)
 {
-	NCCL(ncclRecv, rank->recv, COUNT, ncclFloat, (rank->number + rank->ranks - 1) % rank->ranks, rank->comms[1], rank->stream);
+	NCCL(ncclRecv, rank->recv, COUNT, ncclFloat, (rank->number + rank->ranks - 1) % rank->ranks, rank->comms[1],
+	     rank->stream);
 }
 
 /* Both are enqueued before the host waits for either, as PyTorch does. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`rankwatch drill` delays one rank for a while and says that it was named; it asks first, is undone by itself, and leaves nothing."""
+"""`rankwatch drill` delays one rank for a while and says that it was named; it asks first, is undone by itself, and
+leaves nothing."""
 
 import json
 import pathlib
@@ -20,7 +21,8 @@ def leftovers():
 def is_named(failures):
     before = leftovers()
     with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "drill", "--yes", "--json", *DRILL, "--", *stage.workload(*WORKLOAD, f"--steps={STEPS}"))
+        job = play.start(stage.RANKWATCH, "drill", "--yes", "--json", *DRILL, "--",
+                         *stage.workload(*WORKLOAD, f"--steps={STEPS}"))
         status = job.wait(120)
         lines = [json.loads(line) for line in job.out.text().splitlines() if line.startswith("{")]
         print(job.err.text())
@@ -33,9 +35,11 @@ def is_named(failures):
                    f"it delayed {verdict['delays']} times and ended by itself", always=True)
     steps = played["step_ms"]
     failures.check(len(steps) == STEPS, "the job went on to its end")
-    # Other tests run beside this one: steps are compared with those before the drill, and how soon it was named is only printed.
+    # Other tests run beside this one: steps are compared with those before the drill, and how soon it was named is only
+    # printed.
     before_ms, after_ms = statistics.median(steps[5:20]), statistics.median(steps[-15:])
-    failures.check(after_ms < before_ms + DELAY_MS / 2, f"nothing of it stays: {before_ms:.0f} ms a step before, {after_ms:.0f} at the end")
+    failures.check(after_ms < before_ms + DELAY_MS / 2,
+                   f"nothing of it stays: {before_ms:.0f} ms a step before, {after_ms:.0f} at the end")
     failures.check(verdict["named"] and verdict["finding"]["ranks"] == [2] and status == 0,
                    f"rank 2 was named (status {status}) after {verdict['named_after_ms']} ms")
     failures.check(leftovers() <= before, "no file is left")
@@ -45,16 +49,19 @@ def is_asked_for(failures):
     with stage.Stage() as play:
         ran = play.dir / "ran"
         job = play.start(stage.RANKWATCH, "drill", *DRILL, "--", "touch", ran)
-        failures.check(job.wait(20) == 1 and not ran.exists() and "--yes" in job.err.text(), "without consent nothing is run", always=True)
+        failures.check(job.wait(20) == 1 and not ran.exists() and "--yes" in job.err.text(),
+                       "without consent nothing is run", always=True)
 
 
 def who_is_not_there(failures):
     """A rank that the job has not, and no other rank is delayed for it."""
     with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "drill", "--yes", "--rank", "17", "--delay", "50ms", "--for", "5s", "--after", "1ms", "--",
+        job = play.start(stage.RANKWATCH, "drill", "--yes", "--rank", "17", "--delay", "50ms", "--for", "5s", "--after",
+                         "1ms", "--",
                          *stage.workload("--ranks=2", "--steps=6", "--step-ms=100"))
         status = job.wait(60)
-        failures.check(status == 4 and "NOT named: no NCCL call of that rank" in job.err.text(), f"status {status}", always=True)
+        failures.check(status == 4 and "NOT named: no NCCL call of that rank" in job.err.text(), f"status {status}",
+                       always=True)
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""endings.py [nobody]: all ranks of a job end within a second, in ways in which jobs end. Whoever was first is named where
-times and manners tell, live and from the boxes alone; a job that is ended as a whole stays silent. nobody: as an ordinary user."""
+"""endings.py [nobody]: all ranks of a job end within a second, in ways in which jobs end. Whoever was first is named
+where times and manners tell, live and from the boxes alone; a job that is ended as a whole stays silent. nobody: as an
+ordinary user."""
 
 import os
 import random
@@ -62,7 +63,8 @@ def they_wait(play):
     report = play.start(stage.RANKWATCH, "report", "--json", play.boxes)
     report.wait(30)
     flights = [value["flight"] for _, value in report.out.json() if "flight" in value]
-    return any(len(flight["joined"]) == 7 and [rank["rank"] for rank in flight["missing"]] == [FIRST] for flight in flights)
+    return any(len(flight["joined"]) == 7 and [rank["rank"] for rank in flight["missing"]] == [FIRST]
+               for flight in flights)
 
 
 def can_read_kernel_log():
@@ -74,13 +76,15 @@ def can_read_kernel_log():
 
 
 def play_out_of_memory(failures):
-    """The OOM killer kills one, and the launcher all others at once: the kernel log tells, live and from the boxes alone."""
+    """The OOM killer kills one, and the launcher all others at once: the kernel log tells, live and from the boxes
+    alone."""
     if not can_read_kernel_log():
         print("skipped: out of memory: the kernel log cannot be read here, or numbers processes otherwise")
         return
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(
-            "--ranks=8", "--steps=100000", "--step-ms=80", "--elements=1024", "--grace=0", "--fault=oom", f"--fault-rank={FIRST}",
+            "--ranks=8", "--steps=100000", "--step-ms=80", "--elements=1024", "--grace=0", "--fault=oom",
+            f"--fault-rank={FIRST}",
             "--fault-step=6", "--limit=60"))
         failures.check(job.wait(90) is not None, "out of memory: the job ended")
         if "oom: still here" in job.err.text() or not play.events("fault"):
@@ -91,7 +95,8 @@ def play_out_of_memory(failures):
         for how, process in (("live", job), ("report", report)):
             findings = [value for _, value in process.out.json() if value.get("kind")]
             check(failures, "out of memory", how, findings, True)
-            failures.check(all(finding["cause"]["class"] == "memory" for finding in findings), f"out of memory, {how}: the cause")
+            failures.check(all(finding["cause"]["class"] == "memory" for finding in findings),
+                           f"out of memory, {how}: the cause")
 
 
 def parent_of(pid):
@@ -102,7 +107,8 @@ def play_unreaped(failures, nobody):
     """Its launcher does not ask how it ended, so it stays a zombie: it is gone all the same."""
     with stage.Stage(nobody=nobody) as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
-        if not failures.check(stage.wait_until(lambda: play.events("fault"), 60), f"unreaped: the ranks wait for rank {FIRST}"):
+        if not failures.check(stage.wait_until(lambda: play.events("fault"), 60),
+                              f"unreaped: the ranks wait for rank {FIRST}"):
             return
         pid = play.rank_pids()[FIRST]
         launcher = parent_of(pid)
@@ -110,7 +116,8 @@ def play_unreaped(failures, nobody):
         stage.kill(pid)
         told = lambda: [value for _, value in job.out.json() if value.get("kind") == "gone"]
         found = stage.wait_until(told, 20)
-        failures.check(found and found[0]["ranks"] == [FIRST], f"unreaped: it is gone: {[one['text'] for one in found or []]}", always=True)
+        failures.check(found and found[0]["ranks"] == [FIRST],
+                       f"unreaped: it is gone: {[one['text'] for one in found or []]}", always=True)
         stage.kill(launcher, signal.SIGCONT)
 
 

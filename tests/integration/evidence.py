@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the collector saw outlives it: a report names the same rank with the same cause as was said live, when everything was killed, from a
-saved copy, and after a second collector of the job that saw less; without the file of evidence it says what the boxes alone show."""
+"""What the collector saw outlives it: a report names the same rank with the same cause as was said live, when
+everything was killed, from a saved copy, and after a second collector of the job that saw less; without the file of
+evidence it says what the boxes alone show."""
 
 import signal
 import sys
@@ -16,7 +17,8 @@ RING = 4096  # operations: more than a box of 1 MiB has
 
 
 def start(play, *options):
-    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", PYTHON, JOB, "sleep",
+    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", PYTHON, JOB,
+                      "sleep",
                       RANKWATCH_GPU_TIME="watermark")
 
 
@@ -47,13 +49,16 @@ def text_of(play, directory):
 
 def check_same(failures, what, live, findings):
     """One straggler, the same rank, and the cause as live."""
-    if not failures.check(len(findings) == 1 and findings[0]["ranks"] == live["ranks"] == [FAULTY], f"{what}: {[one['text'] for one in findings]}"):
+    if not failures.check(len(findings) == 1 and findings[0]["ranks"] == live["ranks"] == [FAULTY],
+                          f"{what}: {[one['text'] for one in findings]}"):
         return
     found = findings[0]
     for key in ("class", "text", "thread", "syscall"):
-        failures.check(found["cause"][key] == live["cause"][key], f"{what}: {key} is {found['cause'][key]}, live {live['cause'][key]}")
+        failures.check(found["cause"][key] == live["cause"][key],
+                       f"{what}: {key} is {found['cause'][key]}, live {live['cause'][key]}")
     place = ((live["cause"].get("python") or {}).get("at") or {}).get("function")
-    failures.check(((found["cause"].get("python") or {}).get("at") or {}).get("function") == place, f"{what}: Python's function is {place}")
+    failures.check(((found["cause"].get("python") or {}).get("at") or {}).get("function") == place,
+                   f"{what}: Python's function is {place}")
     failures.check(found["level"] == live["level"] and found.get("seen_live", {}).get("in_boxes") is True,
                    f"{what}: level {found['level']}, {found.get('seen_live')}")
 
@@ -83,7 +88,8 @@ def killed(failures):
         failures.check("left out" not in said, f"nothing is damaged: {said}")
         failures.check("seen live, by " in text_of(play, play.boxes), "the text says so")
         copy = play.start(stage.RANKWATCH, "save", "--to", play.dir / "copy", play.boxes)
-        failures.check(copy.wait(60) == 0 and copy.out.text().count(".rwevidence.gz") == 1, f"save takes it along: {copy.out.text()}")
+        failures.check(copy.wait(60) == 0 and copy.out.text().count(".rwevidence.gz") == 1,
+                       f"save takes it along: {copy.out.text()}")
         check_same(failures, "from a copy", live, report(play, play.dir / "copy")[0])
         for file in evidence(play.dir / "copy"):
             file.unlink()
@@ -123,32 +129,38 @@ def claims(play):
 
 
 def of_stop(job):
-    return [finding for _, finding in job.out.json() if finding.get("severity") == "critical" and finding["ranks"] == [1]]
+    return [finding for _, finding in job.out.json() if finding.get("severity") == "critical"
+            and finding["ranks"] == [1]]
 
 
 def overwritten(failures):
     """A rank was stopped for a while; its box has long forgotten it when the job ends."""
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *stage.workload(
-            "--ranks=2", "--steps=100000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"),
+            "--ranks=2", "--steps=100000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1",
+            "--fault-step=40"),
             RANKWATCH_HISTORY="1M")
         told = stage.wait_until(lambda: of_stop(job), 60)
         stage.kill(play.rank_pids()[1], signal.SIGCONT)
         over = stage.wait_until(lambda: any(finding["state"] == "closed" for finding in of_stop(job)), 30)
-        kinds = [(finding["kind"], finding["state"], finding["ranks"]) for _, finding in job.out.json() if "kind" in finding]
-        if not failures.check(told and over, f"that a rank is stopped is said live, and that it is over: {kinds} {job.err.text_now()[-600:]}"):
+        kinds = [(finding["kind"], finding["state"], finding["ranks"]) for _, finding in job.out.json()
+                 if "kind" in finding]
+        if not failures.check(told and over, f"that a rank is stopped is said live, and that it is over: {kinds} "
+                                             f"{job.err.text_now()[-600:]}"):
             return
         at = max(claims(play))
         failures.check(stage.wait_until(lambda: min(claims(play)) > at + RING, 60), "its box has forgotten it")
         job.popen.send_signal(signal.SIGTERM)
         job.wait(60)
-        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"] and finding["ranks"] == [1]]
+        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"]
+                 and finding["ranks"] == [1]]
         failures.check(len(found) == 1 and found[0]["state"] == "closed" and found[0]["seen_live"]["in_boxes"] is False,
                        f"it is listed as seen live: {[(one['text'], one.get('seen_live')) for one in found]}")
         failures.check("; the black boxes alone do not show it" in text_of(play, play.boxes), "the text says so")
         for file in evidence(play.boxes):
             file.unlink()
-        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"] and finding["ranks"] == [1]]
+        found = [finding for finding in report_all(play, play.boxes)[0] if finding["kind"] == told[0]["kind"]
+                 and finding["ranks"] == [1]]
         failures.check(not found, f"without the file nobody knows of it: {found}")
 
 

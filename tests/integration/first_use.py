@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""first_use.py PROGRAM collective|pair|plugin|late|order: NCCL connects at first use, on the host: who stays away then keeps all others in their calls, and is
-named all the same. One who comes late leaves ordinary operations behind. One who makes another communicator first than the others is in a circle
-with them, and nobody is named."""
+"""first_use.py PROGRAM collective|pair|plugin|late|order: NCCL connects at first use, on the host: who stays away then
+keeps all others in their calls, and is named all the same. One who comes late leaves ordinary operations behind. One
+who makes another communicator first than the others is in a circle with them, and nobody is named."""
 
 import json
 import sys
@@ -33,7 +33,8 @@ LATE = [
 
 def start(play, program, what, ranks, rank, seconds, blocking, options=()):
     arguments = [program, ranks, what, rank, seconds] + ([] if blocking else ["nonblocking"])
-    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", *arguments, SIM_CUDA_DEVICES=str(ranks))
+    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", *options, "--", *arguments,
+                      SIM_CUDA_DEVICES=str(ranks))
 
 
 def open_findings(job):
@@ -55,7 +56,8 @@ def check_hang(failures, program, what, ranks, rank, blocking, limit_s, options)
             return
         at_ns, finding = found[0]
         after_s = (at_ns - away_ns) / 1e9
-        failures.check(after_s <= limit_s + SEEN_S, f"{name}: named after {after_s:.2f} s (limit {limit_s + SEEN_S} s)", timed=True)
+        failures.check(after_s <= limit_s + SEEN_S, f"{name}: named after {after_s:.2f} s (limit {limit_s + SEEN_S} s)",
+                       timed=True)
         others = [other for other in range(ranks) if other != rank]
         failures.check(finding["late"]["waiting"] == others, f"{name}: waiting {finding['late']['waiting']}")
         # The boxes show what was until their last heartbeat: let that lie behind the limit, too.
@@ -79,7 +81,8 @@ def check_late(failures, program, what, ranks, rank, blocking, options):
         dump.wait(60)
         operations = [line for _, line in dump.out.json() if line.get("part") == "operation"]
         failures.check(len(operations) >= ranks * 40, f"{name}: {len(operations)} operations")
-        lost = [line for line in operations if "untracked" in line.get("flags", []) or "task" not in line.get("known", [])]
+        lost = [line for line in operations if "untracked" in line.get("flags", [])
+                or "task" not in line.get("known", [])]
         failures.check(not lost, f"{name}: {len(lost)} operations without their task: {json.dumps(lost[:1])}")
         hangs = [line["ranks"] for _, line in open_findings(job) if line["kind"] == "hang" and line["ranks"] != [rank]]
         failures.check(not hangs, f"{name}: nobody but the late rank is named: {hangs}")
@@ -88,10 +91,12 @@ def check_late(failures, program, what, ranks, rank, blocking, options):
 def check_order(failures, program):
     """Rank 1 waits for rank 0 where it went, and rank 0 for rank 1 where the others are."""
     with stage.Stage() as first, stage.Stage() as second:
-        jobs = {blocking: start(play, program, "order", 4, 1, 0, blocking) for blocking, play in ((True, first), (False, second))}
+        jobs = {blocking: start(play, program, "order", 4, 1, 0, blocking) for blocking,
+                play in ((True, first), (False, second))}
         for blocking, job in jobs.items():
             stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)
-            told = [(line["kind"], line["scope"], line["ranks"], line["standing"], line["late"]["waiting"], line["confidence"])
+            told = [(line["kind"], line["scope"], line["ranks"], line["standing"], line["late"]["waiting"],
+                     line["confidence"])
                     for _, line in open_findings(job)]
             failures.check(told == [("hang", "job", [], "circle", [0, 1], "inconclusive")],
                            f"communicators in another order, {'blocking' if blocking else 'not blocking'}: found {told}")

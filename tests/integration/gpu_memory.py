@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a run says at its end of its GPUs' memory, and its black boxes when no collector is left: one that fills its caches has warmed
-up, one that grows with each step ends at a step. The stand-in's NVML tells what the workload writes for it."""
+"""What a run says at its end of its GPUs' memory, and its black boxes when no collector is left: one that fills its
+caches has warmed up, one that grows with each step ends at a step. The stand-in's NVML tells what the workload writes
+for it."""
 
 import json
 import re
@@ -15,7 +16,8 @@ NOTED_STEPS = 5  # that two seconds hold, and one more
 
 def explained(play, *arguments):
     """What `rankwatch explain` says now; {} where no collector tells it."""
-    asked = subprocess.run([stage.RANKWATCH, "explain", "--json", *arguments], env=play.environment(), capture_output=True, text=True)
+    asked = subprocess.run([stage.RANKWATCH, "explain", "--json", *arguments], env=play.environment(),
+                           capture_output=True, text=True)
     told = json.loads(asked.stdout) if asked.returncode == 0 else {}
     return told["explanation"] if told.get("source") == "collector" else {}
 
@@ -26,7 +28,8 @@ def is_near(live, boxes):
 
 
 def line_of(label, report):
-    """What a report's head says there, in one line; which labels follow is the job's affair: a slow step has one of its own."""
+    """What a report's head says there, in one line; which labels follow is the job's affair: a slow step has one of its
+    own."""
     found = re.search(rf"^{label} +(.*(?:\n {{10}}.*)*)", report, re.M)
     return " ".join(found.group(1).split()) if found else ""
 
@@ -48,11 +51,13 @@ def play(failures, fault, rank):
         nvml = play.dir / "nvml"
         nvml.touch()
         job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--", *stage.workload(
-            "--ranks=8", f"--steps={STEPS}", "--step-ms=500", f"--fault={fault}", f"--fault-rank={rank}", "--fault-step=2"),
+            "--ranks=8", f"--steps={STEPS}", "--step-ms=500", f"--fault={fault}", f"--fault-rank={rank}",
+            "--fault-step=2"),
             SIM_NVML=str(nvml))
         course = "grows" if fault == "gpu-memory-leak" else "flat"
         told = stage.wait_until(lambda: explained(play, "--job", play.dir.name).get("gpu_memory"), 60, 1)
-        failures.check(told and told["rank"] == rank and told["course"] == course, f"{fault}: explain, while it runs: {told}")
+        failures.check(told and told["rank"] == rank and told["course"] == course,
+                       f"{fault}: explain, while it runs: {told}")
         failures.check(job.wait(90) == 0, f"{fault}: the job ends well")
         said = job.err.text()
         failures.check(re.search(r"^ *findings +none$", said, re.M), f"{fault}: nothing is a finding: {said}")
@@ -70,7 +75,8 @@ def main():
     line = re.match(r"of rank 5's GPU grows by (\d\.\d+) GiB a step, [\d.]+ of 16\.0 GiB are in use: full at step (\d+), if it goes on", said)
     failures.check(line and abs(float(line.group(1)) - LEAK_MIB / 1024) < 0.03, f"it grows by what it does: {said}")
     full = 1 + (TOTAL_MIB - WARM_MIB) / LEAK_MIB
-    failures.check(line and abs(int(line.group(2)) - full) < 0.15 * full, f"it is full at about step {full:.0f}: {said}")
+    failures.check(line and abs(int(line.group(2)) - full) < 0.15 * full,
+                   f"it is full at about step {full:.0f}: {said}")
     failures.end()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""graph_late.py PROGRAM: a rank that comes late to the CUDA graph of each step. It is named where NCCL reports the kernels of replays and
-counts them right, and nobody is named where it does not."""
+"""graph_late.py PROGRAM: a rank that comes late to the CUDA graph of each step. It is named where NCCL reports the
+kernels of replays and counts them right, and nobody is named where it does not."""
 
 import re
 import sys

@@ -29,7 +29,8 @@ def play_call(failures, call, function, variables):
             print(job.err.text())
             return
         failures.check("rankwatch itself" in said[0] and call in said[0], f"{call}: {said[0]}")
-        failures.check(" ".join(f"{variable}=off" for variable in variables) in found[0]["advice"], f"{call}: {found[0]['advice']}")
+        failures.check(" ".join(f"{variable}=off" for variable in variables) in found[0]["advice"],
+                       f"{call}: {found[0]['advice']}")
 
 
 def play_remedy(failures, call, function, variables):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A client of rankwatchd of another make than ours: written from docs/helper.md, so that it can also do what ours never would."""
+"""A client of rankwatchd of another make than ours: written from docs/helper.md, so that it can also do what ours never
+would."""
 
 import os
 import socket
@@ -15,7 +16,8 @@ REQUEST = struct.Struct("<IIiI")
 REPLY = struct.Struct("<IIiiQ4QII160s")
 HEAD = struct.Struct("<II4Q")
 WAIT = struct.Struct("<5I2iI7Q2I2i2I16s16s32s16s")
-WAIT_FIELDS = ("kind tgid tid waker_tid waker_tgid system_call fd device inode start_ns end_ns blocked_ns run_queue_ns longest_ns "
+WAIT_FIELDS = ("kind tgid tid waker_tid waker_tgid system_call fd device inode start_ns end_ns blocked_ns run_queue_ns "
+               "longest_ns "
                "cpu_ns state io_wait stack_id exit_code count waker_uid thread waker file file_system").split()
 FRAME = 40
 
@@ -62,7 +64,8 @@ class Peer:
         if kind == ANSWER:
             fields = REPLY.unpack(packet)
             self.lost = fields[5:9]
-            return {"number": fields[1], "error": fields[2], "pid": fields[3], "cost_ns": fields[4], "version": fields[9],
+            return {"number": fields[1], "error": fields[2], "pid": fields[3], "cost_ns": fields[4],
+                    "version": fields[9],
                     "why": text(fields[11])}
         assert kind == RECORDS, kind
         self._take_records(packet)

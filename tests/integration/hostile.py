@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Jobs under rankwatch where its places are small, full, closed, taken or filled with lies: every job ends with the result
-it has without rankwatch, and a line says what happened. hostile.py [CASE]: all cases, or one."""
+"""Jobs under rankwatch where its places are small, full, closed, taken or filled with lies: every job ends with the
+result it has without rankwatch, and a line says what happened. hostile.py [CASE]: all cases, or one."""
 
 import os
 import re
@@ -23,13 +23,17 @@ def mounted(script):
 
 
 SHM_CASES = {
-    "shm-16m": ("mount -t tmpfs -o size=16m tmpfs /dev/shm", (r"recording to /dev/shm/.*for lack of space", r"8 of 8 ranks")),
+    "shm-16m": ("mount -t tmpfs -o size=16m tmpfs /dev/shm",
+                (r"recording to /dev/shm/.*for lack of space", r"8 of 8 ranks")),
     "shm-full": ("mount -t tmpfs -o size=1m tmpfs /dev/shm; head -c 2M /dev/zero > /dev/shm/full 2>/dev/null || :",
                  NO_PLACE),
     "shm-read-only": ("mount -t tmpfs -o ro tmpfs /dev/shm", NO_PLACE),
-    "shm-missing": ("devices=$(mktemp -d); mount -t tmpfs tmpfs $devices; for name in null zero full random urandom; do touch $devices/$name; "
-                    "mount --bind /dev/$name $devices/$name; done; ln -s /proc/self/fd $devices/fd; mount --rbind $devices /dev; umount -R $devices; rmdir $devices", NO_PLACE),
-    "shm-squatted": ("mount -t tmpfs tmpfs /dev/shm; mkdir -m 777 /dev/shm/rankwatch-0; chown nobody /dev/shm/rankwatch-0",
+    "shm-missing": ("devices=$(mktemp -d); mount -t tmpfs tmpfs $devices; for name in null zero full random urandom; "
+                    "do touch $devices/$name; "
+                    "mount --bind /dev/$name $devices/$name; done; ln -s /proc/self/fd $devices/fd; mount --rbind "
+                    "$devices /dev; umount -R $devices; rmdir $devices", NO_PLACE),
+    "shm-squatted": ("mount -t tmpfs tmpfs /dev/shm; mkdir -m 777 /dev/shm/rankwatch-0; chown nobody "
+                     "/dev/shm/rankwatch-0",
                      NO_PLACE),
     "shm-squatted-by-link": ("mount -t tmpfs tmpfs /dev/shm; mkdir /dev/shm/there; ln -s there /dev/shm/rankwatch-0",
                              NO_PLACE),
@@ -47,7 +51,8 @@ def shm_case(name):
 
 
 def run_job(play, prefix=(), **environment):
-    return play.start(*prefix, stage.RANKWATCH, "run", "--keep-boxes", "all", "--", *stage.workload(*WORKLOAD), **environment)
+    return play.start(*prefix, stage.RANKWATCH, "run", "--keep-boxes", "all", "--", *stage.workload(*WORKLOAD),
+                      **environment)
 
 
 WRONG = {
@@ -58,7 +63,8 @@ WRONG = {
 
 
 def wrong_variables(play):
-    lines = (r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY", r'RANKWATCH_MESH=.*"fsdp=banana" is no NAME=SIZE', r"8 of 8 ranks")
+    lines = (r"RANKWATCH_HISTROY.*RANKWATCH_HISTORY", r'RANKWATCH_MESH=.*"fsdp=banana" is no NAME=SIZE',
+             r"8 of 8 ranks")
     if not stage.ROOT:
         return run_job(play, **{**WRONG, "RANKWATCH_DIR": str(play.boxes)}), lines
     return run_job(play, prefix=mounted("mount -t tmpfs tmpfs /dev/shm"), **WRONG), lines
@@ -79,7 +85,8 @@ def read_only_home(play):
         return None, ()
     home = play.dir / "home"
     home.mkdir()
-    return run_job(play, prefix=mounted(f"mount -t tmpfs -o ro tmpfs {home}"), HOME=str(home), CUDA_CACHE_DISABLE="1"), (r"8 of 8 ranks", rf"(?s)\A(?!.*(?:{home}|Read-only))")
+    return run_job(play, prefix=mounted(f"mount -t tmpfs -o ro tmpfs {home}"), HOME=str(home),
+                   CUDA_CACHE_DISABLE="1"), (r"8 of 8 ranks", rf"(?s)\A(?!.*(?:{home}|Read-only))")
 
 
 # Offset in the header (include/rankwatch/blackbox.h), format, value.
@@ -133,7 +140,8 @@ def report_refuses(failures, play):
 
 
 CASES = {name: shm_case(name) for name in SHM_CASES}
-CASES |= {"wrong-variables": wrong_variables, "foreign-files": foreign_files, "home-read-only": read_only_home, "hostile-boxes": hostile_boxes}
+CASES |= {"wrong-variables": wrong_variables, "foreign-files": foreign_files, "home-read-only": read_only_home,
+          "hostile-boxes": hostile_boxes}
 
 
 def check_case(failures, name, expected):

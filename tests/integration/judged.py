@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""judged.py PROGRAM [ARGUMENT…]: a test program that compares times. If it fails while a hypervisor had the machine, it proves nothing."""
+"""judged.py PROGRAM [ARGUMENT…]: a test program that compares times. If it fails while a hypervisor had the machine, it
+proves nothing."""
 
 import os
 import subprocess

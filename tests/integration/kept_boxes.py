@@ -58,17 +58,22 @@ def ends(failures):
         runs = listed(play)
         failures.check([(run["state"], run["failed"], run["findings"], run["boxes"], run["ranks"]) for run in runs]
                        == [("ended", True, False, 2, 2)], f"ls shows the run: {runs}")
-        failures.check("kept" in said and "2 black boxes of 1 ended run;" in said, f"and it is said how much they hold: {said}")
+        failures.check("kept" in said and "2 black boxes of 1 ended run;" in said,
+                       f"and it is said how much they hold: {said}")
 
 
 def with_findings(failures):
-    """A rank is stopped, all are killed, and the launcher ends with 0 all the same: what was found keeps the boxes, also beyond the limit."""
+    """A rank is stopped, all are killed, and the launcher ends with 0 all the same: what was found keeps the boxes,
+    also beyond the limit."""
     with stage.Stage() as play:
-        job = play.start(stage.RANKWATCH, "run", "--job", "found", "--", "sh", "-c", '"$@"; exit 0', "sh", *stage.workload(
-            "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"))
+        job = play.start(stage.RANKWATCH, "run", "--job", "found", "--", "sh", "-c", '"$@"; exit 0', "sh",
+                         *stage.workload(
+            "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1",
+            "--fault-step=40"))
         failures.check(has_finding(job), "something is found")
         runs = listed(play)
-        failures.check([(run["job"], run["state"], run["findings"], (run["collector"] or {}).get("job")) for run in runs]
+        failures.check([(run["job"], run["state"], run["findings"], (run["collector"] or {}).get("job"))
+                        for run in runs]
                        == [("found", "running", True, "found")], f"ls shows the run and its collector: {runs}")
         for pid in play.rank_pids().values():
             stage.kill(pid)
@@ -77,7 +82,8 @@ def with_findings(failures):
         run(play, "--job", "later", "--keep-boxes", "1", status=1)
         age(play)
         run(play, "--job", "latest", "--keep-boxes", "1", status=1)
-        left = subprocess.run([stage.RANKWATCH, "dump", "--all", "--header", play.boxes], capture_output=True, text=True).stdout
+        left = subprocess.run([stage.RANKWATCH, "dump", "--all", "--header", play.boxes], capture_output=True,
+                              text=True).stdout
         jobs = sorted({line["job"] for line in map(json.loads, left.splitlines()) if line.get("part") == "header"})
         failures.check(jobs == ["found", "latest"], f"the newest run and the last with findings stay: {jobs}")
 
@@ -92,7 +98,8 @@ def older_runs(failures):
         age(play)
         said = run(play, "--job", "third", "--keep-boxes", "1", status=1)
         # The older run when the collector starts, the other one when a newer one has ended.
-        failures.check(said.count("removed 2 black boxes of 1 ended run") == 2 and len(boxes(play)) == 2, f"then they go: {said}")
+        failures.check(said.count("removed 2 black boxes of 1 ended run") == 2 and len(boxes(play)) == 2,
+                       f"then they go: {said}")
 
 
 def kept(failures):
@@ -104,13 +111,15 @@ def kept(failures):
         said = run(play, "--job", "second", "--keep-boxes", "1", status=1)
         failures.check(set(first) <= set(boxes(play)) and ": removed" not in said, f"what was to be kept stays: {said}")
         said = play.start(stage.RANKWATCH, "run", "--job", "third", "--", "sh", "-c", "exit 7")
-        failures.check(said.wait(60) == 7 and "was recorded" not in said.err.text(), f"a command without NCCL recorded nothing: {said.err.text()}")
+        failures.check(said.wait(60) == 7 and "was recorded" not in said.err.text(),
+                       f"a command without NCCL recorded nothing: {said.err.text()}")
 
 
 def two_launchers(failures):
     """The first launcher's rank fails, the last one's does not: the boxes of both stay."""
     with stage.Stage() as play:
-        long = play.start(stage.RANKWATCH, "run", "--", *stage.workload("--ranks=2", "--steps=400", "--step-ms=20", "--elements=1024"))
+        long = play.start(stage.RANKWATCH, "run", "--",
+                          *stage.workload("--ranks=2", "--steps=400", "--step-ms=20", "--elements=1024"))
         if not failures.check(stage.wait_until(lambda: len(boxes(play)) == 2, 60), "the first launcher's ranks record"):
             return
         failed = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", "exit 7")

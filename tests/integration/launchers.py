@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several launchers of one job on one node, as `srun rankwatch run -- …` starts them: one line of one of them says how the ranks are
-watched and where findings go, whatever comes first of what the collector tells them."""
+"""Several launchers of one job on one node, as `srun rankwatch run -- …` starts them: one line of one of them says how
+the ranks are watched and where findings go, whatever comes first of what the collector tells them."""
 
 import json
 import pathlib
@@ -68,14 +68,17 @@ def told(failures, what, words, expected):
         collector = Collector(path_of(play), play.dir.name, words)
         try:
             # The job ends when the launcher has heard all words.
-            launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", 'while [ ! -e "$0" ]; do sleep .1; done', play.dir / "over",
+            launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", 'while [ ! -e "$0" ]; do sleep .1; done',
+                                  play.dir / "over",
                                   RANKWATCH_DIR=None)
             heard = collector.said.wait(30)
             (play.dir / "over").touch()
             launcher.wait(30)
             text = launcher.err.text()
-            failures.check(heard and len(starts(text)) == expected, f"{what} says it {expected} time(s): {starts(text)}")
-            failures.check(all("come here" in line or "findings" not in line for line in starts(text)), "and that findings come here")
+            failures.check(heard and len(starts(text)) == expected,
+                           f"{what} says it {expected} time(s): {starts(text)}")
+            failures.check(all("come here" in line or "findings" not in line for line in starts(text)),
+                           "and that findings come here")
         finally:
             collector.close()
 
@@ -95,11 +98,13 @@ class EndingCollector(Collector):
 
 
 def ended_together(failures):
-    """A scheduler that cancels a job ends its collector at the same time: what that says last is told, also when it hears nothing any more."""
+    """A scheduler that cancels a job ends its collector at the same time: what that says last is told, also when it
+    hears nothing any more."""
     with stage.Stage() as play:
         collector = EndingCollector(path_of(play), play.dir.name, [HEARD, SIGHT])
         try:
-            launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c", 'while [ ! -e "$0" ]; do sleep .1; done; exit 3', play.dir / "over",
+            launcher = play.start(stage.RANKWATCH, "run", "--", "sh", "-c",
+                                  'while [ ! -e "$0" ]; do sleep .1; done; exit 3', play.dir / "over",
                                   RANKWATCH_DIR=None)
             heard = collector.said.wait(30)
             (play.dir / "over").touch()
@@ -108,13 +113,15 @@ def ended_together(failures):
             collector.over.set()
             launcher.wait(30)
             text = launcher.err.text()
-            failures.check(heard and "2 of 2 ranks" in text, f"the last words of a collector that is ended with the job: {text}")
+            failures.check(heard and "2 of 2 ranks" in text,
+                           f"the last words of a collector that is ended with the job: {text}")
         finally:
             collector.close()
 
 
 def lives(play):
-    return [play.start(stage.RANKWATCH, "run", "--", *stage.workload("--ranks=2", "--steps=100", "--step-ms=60", "--elements=1024"),
+    return [play.start(stage.RANKWATCH, "run", "--",
+                       *stage.workload("--ranks=2", "--steps=100", "--step-ms=60", "--elements=1024"),
                        WORKLOAD_EVENTS=None) for _ in range(4)]
 
 
@@ -124,7 +131,8 @@ def of_one_job(failures):
         launchers = lives(play)
         for launcher in launchers:
             launcher.wait(90)
-        said = [[line for line in launcher.err.text().splitlines() if f"job {play.dir.name}" in line and "watching" in line] for launcher in launchers]
+        said = [[line for line in launcher.err.text().splitlines() if f"job {play.dir.name}" in line
+                 and "watching" in line] for launcher in launchers]
         failures.check(sum(map(len, said)) == 1, f"four launchers, one line: {said}")
 
 

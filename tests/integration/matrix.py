@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""matrix.py [FAULT/TOPOLOGY/RELEASE…]: a fault in a job of that shape on that NCCL, under `rankwatch run`: the right rank and
-kind, and nothing else. Without arguments all of them, in the order of the tables (hours)."""
+"""matrix.py [FAULT/TOPOLOGY/RELEASE…]: a fault in a job of that shape on that NCCL, under `rankwatch run`: the right
+rank and kind, and nothing else. Without arguments all of them, in the order of the tables (hours)."""
 
 import hashlib
 import sys
@@ -30,7 +30,8 @@ FAULTS = {
     "none": (("--steps=16", "--limit=60"), None, (), None),
     "lock": (("--fault=lock", *LATE), "straggler", ("lock",), None),
     "loader": (("--fault=loader", *LATE), "straggler", ("socket",), None),
-    "gpu": (("--fault=gpu", "--steps=30", "--fault-step=10", "--limit=60"), "straggler", ("gpu", "unknown"), ("fsdp", "hsdp", "ddp", "moe", "hosts")),
+    "gpu": (("--fault=gpu", "--steps=30", "--fault-step=10", "--limit=60"), "straggler", ("gpu", "unknown"),
+            ("fsdp", "hsdp", "ddp", "moe", "hosts")),
     "never": (("--fault=never", "--limit=16", *STUCK), "hang", ("lock",), None),
     "kill": (("--fault=kill", "--grace=6", *STUCK), "gone", ("gone",), None),
     "stop": (("--fault=stop", "--limit=16", *STUCK), "gone", ("stopped",), None),

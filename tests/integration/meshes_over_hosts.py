@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""meshes_over_hosts.py [NAME…]: the jobs of meshes.py with their ranks on four hosts, whose collectors publish through a
-real nats-server: who hears them all must name the slow GPU, or the slow stage, within seconds, and nobody else. Without
-a name a selection; RANKWATCH_TEST_LONG=1: all."""
+"""meshes_over_hosts.py [NAME…]: the jobs of meshes.py with their ranks on four hosts, whose collectors publish through
+a real nats-server: who hears them all must name the slow GPU, or the slow stage, within seconds, and nobody else.
+Without a name a selection; RANKWATCH_TEST_LONG=1: all."""
 
-import statistics
 import sys
 
 import meshes
@@ -33,15 +32,15 @@ def judge(failures, play, name, job, half, slow_ranks):
     failures.check(found == set(slow_ranks), f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were")
     if found:
         after_s = (named(half)[0][0] - meshes.fault_begins_ns(play)) / 1e9
-        step_s = statistics.median(stage.job_result(job.ranks)["step_ms"][FAULT_STEP:]) / 1e3
-        limit_s = MORE_S + WITHIN_STEPS * step_s
+        limit_s = meshes.limit_s(job.ranks, FAULT_STEP, WITHIN_STEPS, MORE_S)
         print(f"{name}: named after {after_s:.1f} s: {named(half)[0][1]['text']}", flush=True)
         failures.check(after_s <= limit_s, f"{name}: after {after_s:.1f} s, limit {limit_s:.1f} s")
 
 
 def play_job(failures, name):
     arguments, slow_ranks = meshes.JOBS[name]
-    arguments = [f"--fault-step={FAULT_STEP}" if argument.startswith("--fault-step") else argument for argument in arguments]
+    arguments = [f"--fault-step={FAULT_STEP}" if argument.startswith("--fault-step") else argument
+                 for argument in arguments]
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
         job = nodes.Job(play, server.url(), HOSTS)

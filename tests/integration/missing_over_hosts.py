@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""missing_over_hosts.py CROSSED: ranks that do not come to the making of a communicator over several hosts, so that the others wait in
-ncclCommInitRank, and no host sees enough of them to know for whom. Who hears all hosts names the rank, and nobody else."""
+"""missing_over_hosts.py CROSSED: ranks that do not come to the making of a communicator over several hosts, so that the
+others wait in ncclCommInitRank, and no host sees enough of them to know for whom. Who hears all hosts names the rank,
+and nobody else."""
 
 import contextlib
 import os
@@ -22,16 +23,20 @@ class Job(nodes.Job):
     def start_node(self, host, *more):
         directory = self.play.boxes / f"host-{host}"
         directory.mkdir(mode=0o700, exist_ok=True)
-        self.nodes[host] = self.play.start(stage.RANKWATCH, "collect", "--host", f"host-{host}", *more, RANKWATCH_NATS=self.url,
+        self.nodes[host] = self.play.start(stage.RANKWATCH, "collect", "--host", f"host-{host}", *more,
+                                           RANKWATCH_NATS=self.url,
                                            RANKWATCH_DIR=directory)
 
 
 def check(failures, play, job, half, ranks, rank, host, waiting):
     found = stage.wait_until(lambda: nodes.findings(half), NAMED_S)
-    told = [(value["kind"], value["ranks"], value["confidence"], value["operation"]["phase"], value["late"]["waiting"]) for value in found or []]
+    told = [(value["kind"], value["ranks"], value["confidence"], value["operation"]["phase"], value["late"]["waiting"])
+            for value in found or []]
     expected = ("hang", [rank], "likely", "init", waiting)
-    failures.check(told and all(one == expected for one in told), f"the rank that does not come is named, and nobody else, however often it is told: {told}")
-    failures.check(found and found[0]["where"][0]["host"] == host and found[0]["cause"]["text"], f"where, and what it does: {found}")
+    failures.check(told and all(one == expected for one in told),
+                   f"the rank that does not come is named, and nobody else, however often it is told: {told}")
+    failures.check(found and found[0]["where"][0]["host"] == host and found[0]["cause"]["text"],
+                   f"where, and what it does: {found}")
     os.killpg(ranks.popen.pid, signal.SIGKILL)
     ranks.wait(30)
     for node in job.nodes.values():
@@ -49,8 +54,8 @@ LATER = [  # what the rank does not come to, and who waits for it
 
 
 def later_communicator(failures):
-    """A rank stops before it has used a communicator of its tensor parallel group, which lies on two of four hosts; another one before the world's
-    communicator is split."""
+    """A rank stops before it has used a communicator of its tensor parallel group, which lies on two of four hosts;
+    another one before the world's communicator is split."""
     with contextlib.ExitStack() as stages:
         plays = []
         for arguments, waiting in LATER:
@@ -67,7 +72,8 @@ def later_communicator(failures):
 
 
 def first_communicator(failures, crossed):
-    """The only rank of its host has not called NCCL yet: its collector has no black box, and no host has ever told anything of it."""
+    """The only rank of its host has not called NCCL yet: its collector has no black box, and no host has ever told
+    anything of it."""
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
         job = Job(play, server.url(), 3)

@@ -90,7 +90,8 @@ static void grow(struct rank *rank)
 	}
 	while (joins && !board->have_growth_id)
 		usleep(1000);
-	NCCL(ncclCommGrow, joins ? NULL : rank->comm, rank->ranks, first || joins ? &board->growth_id : NULL, joins ? rank->number : -1, &grown, NULL);
+	NCCL(ncclCommGrow, joins ? NULL : rank->comm, rank->ranks, first || joins ? &board->growth_id : NULL,
+	     joins ? rank->number : -1, &grown, NULL);
 	if (!joins)
 		NCCL(ncclCommDestroy, rank->comm);
 	rank->comm = grown;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`run --on-finding` runs its command for a finding, with the finding on its input, and mixes nothing into the job's output;
-nothing in the job's environment does the same."""
+"""`run --on-finding` runs its command for a finding, with the finding on its input, and mixes nothing into the job's
+output; nothing in the job's environment does the same."""
 
 import json
 import os
@@ -9,7 +9,8 @@ import pathlib
 
 import stage
 
-WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--grace=6", "--fault=kill", "--fault-rank=2",
+WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--grace=6", "--fault=kill",
+            "--fault-rank=2",
             "--fault-step=10")
 
 
@@ -54,10 +55,12 @@ def is_not_shown(failures):
     """The command may hold a secret; of launcher and collector the command line does not show it."""
     with stage.Stage() as play:
         heard, secret = play.dir / "heard", f"secret-{os.getpid()}-of-the-hook"
-        job = play.start(stage.RANKWATCH, "run", "--on-finding", f": {secret}; echo >>{heard}", "--", *stage.workload(*WORKLOAD))
+        job = play.start(stage.RANKWATCH, "run", "--on-finding", f": {secret}; echo >>{heard}", "--",
+                         *stage.workload(*WORKLOAD))
         failures.check(stage.wait_until(heard.exists, 60), "the command runs")
         shown = command_lines(secret)
-        failures.check(not [line for line in shown if not line.startswith("sh -c ")], f"no command line shows it: {shown}")
+        failures.check(not [line for line in shown if not line.startswith("sh -c ")],
+                       f"no command line shows it: {shown}")
         job.wait(60)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every allocation of a command's run fails once, by itself and with all behind it: nobody dies of a signal, and who fails
-says why. The plugin's init, `rankwatch report` and the start of the collector. libuv aborts where its own tables cannot grow,
-and the dynamic loader where a thread's cannot: such a run is left out, and counted aloud."""
+"""Every allocation of a command's run fails once, by itself and with all behind it: nobody dies of a signal, and who
+fails says why. The plugin's init, `rankwatch report` and the start of the collector. libuv aborts where its own tables
+cannot grow, and the dynamic loader where a thread's cannot: such a run is left out, and counted aloud."""
 
 import os
 import select
@@ -18,7 +18,8 @@ RANKWATCH = os.environ["TEST_RANKWATCH"]
 
 def run(command, environment):
     """(exit status, output) of what ends by itself; a collector is ended when it has said something."""
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
     if "collect" in command:
         select.select([process.stdout], [], [], 10)
         process.send_signal(signal.SIGTERM)
@@ -31,8 +32,11 @@ def sweep(name, command, directory, refusals, most):
     told = os.path.join(directory, "told")
     for all_behind in "01":
         for number in range(1, most + 1):
-            status, output = run(command, dict(os.environ, LD_PRELOAD=FAILING, FAIL_AT=str(number), FAIL_ON=all_behind, FAIL_TOLD=told,
-                                               RANKWATCH_DIR=os.path.join(directory, "boxes"), XDG_RUNTIME_DIR=directory,
+            status, output = run(command,
+                                 dict(os.environ, LD_PRELOAD=FAILING, FAIL_AT=str(number), FAIL_ON=all_behind,
+                                      FAIL_TOLD=told,
+                                               RANKWATCH_DIR=os.path.join(directory, "boxes"),
+                                      XDG_RUNTIME_DIR=directory,
                                                RANK="0", WORLD_SIZE="2", RANKWATCH_QUIET="1"))
             runs += 1
             aborted = status == -signal.SIGABRT or b"thread-local data: ABORT" in output
@@ -40,7 +44,8 @@ def sweep(name, command, directory, refusals, most):
             # A collector that has not yet come to its handlers dies of our SIGTERM.
             if not aborted and (status not in (0, -signal.SIGTERM, *refusals) or (status > 0 and not output.strip())):
                 failed += 1
-                print(f"FAILED: {name}, allocation {number}{' and all behind it' if all_behind == '1' else ''}: {status} {output[-300:]}")
+                print(f"FAILED: {name}, allocation {number}{' and all behind it' if all_behind == '1' else ''}: "
+                      f"{status} {output[-300:]}")
             if not os.path.exists(told):
                 break
             os.unlink(told)

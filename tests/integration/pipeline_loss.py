@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Which ranks log the loss of a pipeline: said by `run` at the end and by `report`, for each schedule the right ones or none."""
+"""Which ranks log the loss of a pipeline: said by `run` at the end and by `report`, for each schedule the right ones or
+none."""
 
 import re
 import sys
@@ -38,14 +39,16 @@ def play(failures, schedule, arguments, right):
             "--elements=2048", *arguments), RANKWATCH_MESH=MESH)
         failures.check(job.wait(90) == 0, f"{schedule}: the job ends well")
         check_said(failures, f"{schedule}, at the end of the run", job.err.text(), right)
-        failures.check(not re.search(r"^\S+ [A-Z]{3,} +rank", job.err.text(), re.M), f"{schedule}: nothing else is found: {job.err.text()}")
+        failures.check(not re.search(r"^\S+ [A-Z]{3,} +rank", job.err.text(), re.M),
+                       f"{schedule}: nothing else is found: {job.err.text()}")
         report = play.start(stage.RANKWATCH, "report", str(play.boxes), COLUMNS="120")
         report.wait(60)
         check_said(failures, f"{schedule}, in the report", report.out.text(), right)
         explained = play.start(stage.RANKWATCH, "explain", str(play.boxes), COLUMNS="120")
         failures.check(explained.wait(60) == 0, f"{schedule}: explain ends with 0")
         check_said(failures, f"{schedule}, by explain", explained.out.text().replace("\n          ", " "), right)
-        failures.check("not known: no collector" in " ".join(explained.out.text().split()), f"{schedule}: memory that stays as it is is not spoken of")
+        failures.check("not known: no collector" in " ".join(explained.out.text().split()),
+                       f"{schedule}: memory that stays as it is is not spoken of")
 
 
 def main(*names):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A link of this host goes down, and a rank dies for which the others wait: what the collector says of the port while it runs, and `rankwatch
-report` says from the black boxes alone. The ports are files in a /sys/class of the test's own."""
+"""A link of this host goes down, and a rank dies for which the others wait: what the collector says of the port while
+it runs, and `rankwatch report` says from the black boxes alone. The ports are files in a /sys/class of the test's
+own."""
 
 import os
 import pathlib
@@ -13,7 +14,8 @@ import stage
 INSIDE = "TEST_PORTS_INSIDE"
 RDMA = pathlib.Path("/sys/class/infiniband/mlx5_2")
 COUNTERS = {"link_downed": 0, "symbol_error": 3, "port_rcv_errors": 0, "link_error_recovery": 0}
-JOB = ("--ranks=4", "--hosts=2", "--steps=40", "--step-ms=400", "--fault=exit", "--fault-rank=2", "--fault-step=20", "--grace=10")
+JOB = ("--ranks=4", "--hosts=2", "--steps=40", "--step-ms=400", "--fault=exit", "--fault-rank=2", "--fault-step=20",
+       "--grace=10")
 
 
 def write(counters):
@@ -30,7 +32,8 @@ def write(counters):
 
 def said_of_ports(findings):
     """[what], of the findings that say something of ports."""
-    return sorted({piece["what"] for finding in findings for piece in finding.get("evidence") or [] if piece["source"] == "port"})
+    return sorted({piece["what"] for finding in findings for piece in finding.get("evidence") or []
+                   if piece["source"] == "port"})
 
 
 def main():
@@ -38,20 +41,25 @@ def main():
     with stage.Stage() as play:
         write(COUNTERS)
         job = play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", *stage.workload(*JOB))
-        if not failures.check(stage.wait_until(lambda: len(play.events("start")) == 4, 60), f"the job has begun: {job.err.text_now()}"):
+        if not failures.check(stage.wait_until(lambda: len(play.events("start")) == 4, 60),
+                              f"the job has begun: {job.err.text_now()}"):
             failures.end()
         # The last reading before has to be there: one comes every two seconds.
-        failures.check(stage.wait_until(lambda: any("watching 4 ranks" in line for _, line in job.err.lines), 60), "and is watched")
+        failures.check(stage.wait_until(lambda: any("watching 4 ranks" in line for _, line in job.err.lines), 60),
+                       "and is watched")
         write({**COUNTERS, "link_downed": 2, "symbol_error": 1217})
         status = job.wait(120)
         failures.check(status not in (0, None), f"the job fails: {status}")
         live = said_of_ports([value for _, value in job.out.json() if "not_json" not in value])
-        failures.check(len(live) >= 1 and all(what.startswith("mlx5_2 port 1: link went down twice, symbol errors +1,214 (between ") for what in live),
+        failures.check(len(live) >= 1 and all(what.startswith("mlx5_2 port 1: link went down twice, symbol errors "
+                                                              "+1,214 (between ") for what in live),
                        f"while it runs: {live}")
         saved = play.dir / "saved"
-        subprocess.run([stage.RANKWATCH, "save", "--to", saved, play.boxes], env=play.environment(), check=True, capture_output=True)
+        subprocess.run([stage.RANKWATCH, "save", "--to", saved, play.boxes], env=play.environment(), check=True,
+                       capture_output=True)
         for directory in (play.boxes, next(saved.iterdir())):
-            asked = subprocess.run([stage.RANKWATCH, "report", "--json", directory], env=play.environment(), capture_output=True, text=True)
+            asked = subprocess.run([stage.RANKWATCH, "report", "--json", directory], env=play.environment(),
+                                   capture_output=True, text=True)
             found = [value for value in stage.json_lines(asked.stdout) if "evidence" in value]
             # The job's two hosts are this one: boxes of both have its ports, and say whose.
             dead = [what.split(", ", 1) for what in said_of_ports(found)]

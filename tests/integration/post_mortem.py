@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Jobs in which nothing is found while they run: `run` tells what the black boxes show of a job that failed, and says nothing of one that is well."""
+"""Jobs in which nothing is found while they run: `run` tells what the black boxes show of a job that failed, and says
+nothing of one that is well."""
 
 import signal
 import time
@@ -44,10 +45,12 @@ def check_told(failures, play, job, what):
     took_s = time.monotonic() - before
     said = job.err.text()
     verdict = [line for line in said.splitlines() if line.startswith("  verdict ")]
-    failures.check(verdict and f"rank {LATE}" in verdict[0], f"{what}: the verdict names rank {LATE}: {verdict or said}")
+    failures.check(verdict and f"rank {LATE}" in verdict[0],
+                   f"{what}: the verdict names rank {LATE}: {verdict or said}")
     failures.check("findings   none" not in said, f"{what}: not \"findings none\"")
     found = [one for one in findings(play) if one.get("severity") in ("warning", "critical")]
-    failures.check([one["ranks"] for one in found] == [[LATE]], f"{what}: in the file, too: {[one['text'] for one in found]}")
+    failures.check([one["ranks"] for one in found] == [[LATE]],
+                   f"{what}: in the file, too: {[one['text'] for one in found]}")
     heard = stage.json_lines((play.dir / "heard").read_text()) if (play.dir / "heard").exists() else []
     failures.check(heard == found, f"{what}: --on-finding is run for it, once, as it opens: {heard}")
     failures.check(took_s < 20, f"{what}: its status came after {took_s:.1f} s")
@@ -57,7 +60,8 @@ def play_without_collector(failures):
     """It is stopped before the rank is missing for long, and then the job gives up as a watchdog does."""
     with stage.Stage() as play:
         job = start(play, *stage.workload(*HANG))
-        if not failures.check(stage.wait_until(lambda: play.events("fault") and all_others_wait(play), 60), "the others wait"):
+        if not failures.check(stage.wait_until(lambda: play.events("fault") and all_others_wait(play), 60),
+                              "the others wait"):
             return
         if not failures.check(not findings(play), "nothing is found yet", timed=True):
             return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A rank of a real job is stopped. A real Prometheus scrapes `rankwatch metrics`, evaluates the rules of contrib/prometheus, and a real
-Alertmanager hands the alert to a web hook, with the rank in it. Both come from PATH, or are fetched from the distribution's
-packages without being installed: their services would start."""
+"""A rank of a real job is stopped. A real Prometheus scrapes `rankwatch metrics`, evaluates the rules of
+contrib/prometheus, and a real Alertmanager hands the alert to a web hook, with the rank in it. Both come from PATH, or
+are fetched from the distribution's packages without being installed: their services would start."""
 
 import http.server
 import json
@@ -22,7 +22,8 @@ import unpacked
 RULES = pathlib.Path(__file__).resolve().parents[2] / "contrib" / "prometheus"
 PROGRAMS = {"prometheus": "prometheus", "promtool": "prometheus", "prometheus-alertmanager": "prometheus-alertmanager"}
 FOUND_S = 60
-WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--fault=stop", "--fault-rank=2", "--fault-step=10")
+WORKLOAD = ("--ranks=4", "--steps=100000", "--step-ms=100", "--elements=1024", "--fault=stop", "--fault-rank=2",
+            "--fault-step=10")
 
 
 def fetched(directory):
@@ -37,7 +38,8 @@ def fetched(directory):
     if "prometheus-alertmanager" in missing:
         # It reads a template where its package would have put it: it gets an /usr/share of its own.
         share = f"mount --bind {directory}/usr/share /usr/share && exec \"$@\""
-        programs["prometheus-alertmanager"] = ["unshare", "--mount", "--propagation", "private", "sh", "-c", share, "sh", *programs["prometheus-alertmanager"]]
+        programs["prometheus-alertmanager"] = ["unshare", "--mount", "--propagation", "private", "sh", "-c", share,
+                                               "sh", *programs["prometheus-alertmanager"]]
     return programs
 
 
@@ -49,7 +51,8 @@ def check_rules(failures, programs, directory):
     failures.check(*promtool("test", "rules", RULES / "rules_test.yml"), always=True)
     # The dashboard's queries as rules: so promtool reads them.
     board = json.loads((RULES / "grafana-dashboard.json").read_text())
-    queries = [target["expr"].replace("$instance", ".*").replace("$job", ".*") for panel in board["panels"] for target in panel["targets"]]
+    queries = [target["expr"].replace("$instance", ".*").replace("$job", ".*") for panel in board["panels"]
+               for target in panel["targets"]]
     rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
     file = directory / "queries.json"
     file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
@@ -85,12 +88,14 @@ def start_servers(play, programs, metrics_port):
         "route": {"receiver": "hook", "group_wait": "0s", "group_interval": "1s"},
         "receivers": [{"name": "hook", "webhook_configs": [{"url": f"http://127.0.0.1:{hook.server_port}/"}]}]}))
     config.write_text(json.dumps({
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}, "rule_files": [str(RULES / "rankwatch.rules.yml")],
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(RULES / "rankwatch.rules.yml")],
         "scrape_configs": [{"job_name": "rankwatch", "static_configs": [{"targets": [f"127.0.0.1:{metrics_port}"]}]}],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alerts_port}"]}]}]}}))
     play.start(*programs["prometheus-alertmanager"], f"--config.file={receivers}", f"--storage.path={play.dir}/alerts",
                f"--web.listen-address=127.0.0.1:{alerts_port}", "--cluster.listen-address=")
-    play.start(*programs["prometheus"], f"--config.file={config}", f"--storage.tsdb.path={play.dir}/tsdb", f"--web.listen-address=127.0.0.1:{prometheus_port}")
+    play.start(*programs["prometheus"], f"--config.file={config}", f"--storage.tsdb.path={play.dir}/tsdb",
+               f"--web.listen-address=127.0.0.1:{prometheus_port}")
 
 
 def page(port, accept):
@@ -118,19 +123,27 @@ def play_job(failures, programs):
         failures.check(stage.wait_until(lambda: answers(port), 10), "rankwatch metrics answers without a job")
         start_servers(play, programs, port)
         job = play.start(stage.RANKWATCH, "run", "--", *stage.workload(*WORKLOAD))
-        stage.wait_until(lambda: any(is_our_alert(alert) for alert in Hook.alerts) or job.popen.poll() is not None, FOUND_S)
+        stage.wait_until(lambda: any(is_our_alert(alert) for alert in Hook.alerts) or job.popen.poll() is not None,
+                         FOUND_S)
         # Root's exporter sees the jobs of all users, those of other tests too.
         alerts = [alert["labels"] for alert in Hook.alerts if alert["labels"].get("job_id") == play.dir.name]
         failures.check(any(is_our_alert(alert) for alert in Hook.alerts), f"Alertmanager tells of rank 2: {alerts}")
-        # Where the scan's budget left out the first bad input, an inconclusive finding of the job comes before that of the rank, and accuses nobody.
-        accused = {labels["rank"] for labels in alerts if labels["alertname"] in ("RankwatchCritical", "RankwatchWarning") and "rank" in labels}
+        # Where the scan's budget left out the first bad input, an inconclusive finding of the job comes before that of
+        # the rank, and accuses nobody.
+        accused = {labels["rank"] for labels in alerts
+                   if labels["alertname"] in ("RankwatchCritical", "RankwatchWarning") and "rank" in labels}
         failures.check(accused <= {"2"}, f"and of nobody else: {accused}", always=True)
         kind, text = page(port, "application/openmetrics-text;version=1.0.0")
-        failures.check(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"), f"as OpenMetrics: {kind}")
-        costs = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f'rankwatch_rank_callback_seconds_total{{job_id="{play.dir.name}"')]
-        failures.check(len(costs) == 4 and all(0 < cost < 1 for cost in costs), f"what the plugin's callbacks took of each rank: {costs}")
-        checked = subprocess.run([*programs["promtool"], "check", "metrics"], input=page(port, "")[1], text=True, capture_output=True)
-        failures.check(checked.returncode == 0, f"promtool has nothing to say: {checked.stdout}{checked.stderr}", always=True)
+        failures.check(kind.startswith("application/openmetrics-text") and text.endswith("# EOF\n"),
+                       f"as OpenMetrics: {kind}")
+        costs = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                 if line.startswith(f'rankwatch_rank_callback_seconds_total{{job_id="{play.dir.name}"')]
+        failures.check(len(costs) == 4 and all(0 < cost < 1 for cost in costs),
+                       f"what the plugin's callbacks took of each rank: {costs}")
+        checked = subprocess.run([*programs["promtool"], "check", "metrics"], input=page(port, "")[1], text=True,
+                                 capture_output=True)
+        failures.check(checked.returncode == 0, f"promtool has nothing to say: {checked.stdout}{checked.stderr}",
+                       always=True)
         exporter.popen.send_signal(signal.SIGTERM)
         failures.check(exporter.wait(5) == 0, "rankwatch metrics ends at SIGTERM with 0")
 

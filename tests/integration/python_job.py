@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""python_job.py FAULT: a training job of four processes of the real interpreter, each a rank that calls NCCL and CUDA through
-ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the launcher, as torchrun:
-with "gc-in-turn" all ranks do, one after the other. When a rank fails it gives the others a while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT
-DIRECTORY is a rank, of this launcher or of torchrun, in whose environment RANK is. "torch-loader" and "torch-loader-killed" are the faults of
-PyTorch's own DataLoader. With FIRST_STEP in the environment each rank says which step begins, counted from that number."""
+"""python_job.py FAULT: a training job of four processes of the real interpreter, each a rank that calls NCCL and CUDA
+through ctypes; rank 2 does what FAULT names, from its seventh step on. Without RANK in the environment it is the
+launcher, as torchrun: with "gc-in-turn" all ranks do, one after the other. When a rank fails it gives the others a
+while and ends them; with "restart" it then starts all of them once more. python_job.py FAULT DIRECTORY is a rank, of
+this launcher or of torchrun, in whose environment RANK is. "torch-loader" and "torch-loader-killed" are the faults of
+PyTorch's own DataLoader. With FIRST_STEP in the environment each rank says which step begins, counted from that
+number."""
 
 import ctypes
 import gc
@@ -65,7 +67,8 @@ class Gpu:
         self.call(self.nccl.ncclCommInitRank, ctypes.byref(self.communicator), RANKS, identity, rank)
 
     def reduce(self, elements):
-        self.call(self.nccl.ncclAllReduce, self.memory, self.memory, ctypes.c_size_t(elements), FLOAT, SUM, self.communicator, self.stream)
+        self.call(self.nccl.ncclAllReduce, self.memory, self.memory, ctypes.c_size_t(elements), FLOAT, SUM,
+                  self.communicator, self.stream)
 
     def wait(self):
         self.call(self.cuda.cuStreamSynchronize, self.stream)
@@ -107,7 +110,8 @@ class Sleep:
 
 
 class Writer:
-    """SummaryWriter: a bounded queue, and a thread that writes to a mount where each write takes as long as the disk."""
+    """SummaryWriter: a bounded queue, and a thread that writes to a mount where each write takes as long as the
+    disk."""
 
     def __init__(self):
         self.events = queue.Queue(maxsize=4)
@@ -307,7 +311,8 @@ class Pickle:
 
 
 class Crowded:
-    """Its main thread and two workers are bound to one core, as by a launcher that binds a rank to it: all compute without the interpreter's lock."""
+    """Its main thread and two workers are bound to one core, as by a launcher that binds a rank to it: all compute
+    without the interpreter's lock."""
 
     def __init__(self):
         self.core = {max(os.sched_getaffinity(0))}
@@ -362,8 +367,11 @@ class Crash:
         ctypes.string_at(8)
 
 
-FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader, "loader-starved": LoaderStarved, "loader-forked": LoaderForked, "loader-killed": LoaderKilled,
-          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy, "gc": Collect, IN_TURN: Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise, "segfault": Crash,
+FAULTS = {"none": None, "sleep": Sleep, "writer": Writer, "checkpoint": Checkpoint, "loader": Loader,
+          "loader-starved": LoaderStarved, "loader-forked": LoaderForked, "loader-killed": LoaderKilled,
+          "torch-loader": TorchLoader, "torch-loader-killed": TorchLoaderKilled, "tcp": Tcp, "convoy": Convoy,
+          "gc": Collect, IN_TURN: Collect, "pickle": Pickle, "cpu": Crowded, "deadlock": Deadlock, "exception": Raise,
+          "segfault": Crash,
           "restart": Raise}
 
 
@@ -404,7 +412,8 @@ def train(rank, fault, directory):
 def start(fault, directory, generation):
     ranks = []
     for rank in range(RANKS):
-        environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_WORLD_SIZE=str(RANKS),
+        environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(RANKS),
+                           LOCAL_WORLD_SIZE=str(RANKS),
                            TORCHELASTIC_RESTART_COUNT=str(generation), TORCHELASTIC_RUN_ID="python")
         ranks.append(subprocess.Popen([sys.executable, __file__, fault, directory], env=environment))
     return ranks

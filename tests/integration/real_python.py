@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""real_python.py [live|nobody|boxes|table|torchrun] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's python3, each with one
-fault of those that Python programs have: rank, cause, thread or process and advice must be what the row says; live, as an ordinary
-user, by a report that has what the collector kept, and from the black boxes alone. table: plays all of it and prints the table of docs/accuracy.md. torchrun: the same table, of the same jobs
-under PyTorch's own launcher, with its DataLoader; skipped where that Python has no PyTorch."""
+"""real_python.py [live|nobody|boxes|table|torchrun] [FAULT…]: jobs of python_job.py under `rankwatch run` with Debian's
+python3, each with one fault of those that Python programs have: rank, cause, thread or process and advice must be what
+the row says; live, as an ordinary user, by a report that has what the collector kept, and from the black boxes alone.
+table: plays all of it and prints the table of docs/accuracy.md. torchrun: the same table, of the same jobs under
+PyTorch's own launcher, with its DataLoader; skipped where that Python has no PyTorch."""
 
 import json
 import os
@@ -15,22 +16,30 @@ import sys
 import stage
 
 JOB = pathlib.Path(__file__).resolve().parent / "python_job.py"
-PYTHON = os.environ.get("RANKWATCH_TEST_PYTHON") or ("/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable)
+PYTHON = os.environ.get("RANKWATCH_TEST_PYTHON") or ("/usr/bin/python3" if os.path.exists("/usr/bin/python3")
+                                                     else sys.executable)
 FAULTY = 2
 LEVELS = ("live", "nobody", "boxes")
 # What a collector says of the one worker that a rank waits for, and what that does follows.
 WORKER = r"its child \d+ .{1,3}pt_data_worker.*"
-# fault → kind, classes of its cause, what its text, chain or Python's function must hold, what the advice must. {level: …} where one
-# level knows less. Classes: the first is the best answer; others are true as well, and less.
+# fault → kind, classes of its cause, what its text, chain or Python's function must hold, what the advice must. {level:
+# …} where one level knows less. Classes: the first is the best answer; others are true as well, and less.
 ROWS = {
     "sleep": ("straggler", {"sleep"}, "nanosleep|sleep", ""),
     "writer": ("straggler", {"io"}, "events.out.tfevents", ""),
     "checkpoint": ("straggler", {"io"}, "checkpoint.pt", ""),
-    "loader": ("straggler", {"socket"}, {"live": WORKER + "computes", "nobody": WORKER + "computes", "boxes": "read|pipe"}, ""),
-    "loader-starved": ("straggler", {"socket"}, {"live": WORKER + "waits for a CPU", "nobody": WORKER + "waits for a CPU", "boxes": "read|pipe"}, ""),
-    "loader-forked": ("hang", {"socket"}, {"live": WORKER + "held when it was forked", "nobody": WORKER + "held when it was forked", "boxes": "read|pipe"},
+    "loader": ("straggler", {"socket"},
+               {"live": WORKER + "computes", "nobody": WORKER + "computes", "boxes": "read|pipe"}, ""),
+    "loader-starved": ("straggler", {"socket"},
+                       {"live": WORKER + "waits for a CPU", "nobody": WORKER + "waits for a CPU", "boxes": "read|pipe"},
+                       ""),
+    "loader-forked": ("hang", {"socket"},
+                      {"live": WORKER + "held when it was forked", "nobody": WORKER + "held when it was forked",
+                       "boxes": "read|pipe"},
                       {"live": "spawn or forkserver", "nobody": "spawn or forkserver", "boxes": ""}),
-    "torch-loader": ("straggler", {"socket", "process"}, {"live": r"(process|its child) \d+ .{1,3}(pt_data_worker|python3)", "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
+    "torch-loader": ("straggler", {"socket", "process"},
+                     {"live": r"(process|its child) \d+ .{1,3}(pt_data_worker|python3)",
+                      "nobody": "poll|pipe|select|socket", "boxes": "poll|pipe|select|socket"}, ""),
     "torch-loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "loader-killed": ("gone", {"gone"}, "", "log|traceback|status"),
     "tcp": ("straggler", {"socket"}, {"live": "127.0.0.1", "nobody": "127.0.0.1", "boxes": "recv|socket"}, ""),
@@ -49,7 +58,8 @@ DOES = {"gc": lambda python: python.get("collecting", 0) > 0,
 # Python's function, where somebody may and could look.
 FUNCTIONS = {"pickle": "save_state", "deadlock": "take_both_locks"}
 DISKS = ("writer", "checkpoint")
-STATUS = {"loader-killed": 1, "loader-forked": 124, "torch-loader-killed": 1, "exception": 1, "segfault": 139, "deadlock": 124}
+STATUS = {"loader-killed": 1, "loader-forked": 124, "torch-loader-killed": 1, "exception": 1, "segfault": 139,
+          "deadlock": 124}
 STATUS_OF_TORCHRUN = {**STATUS, "segfault": 1}
 OF_TORCH = ("torch-loader", "torch-loader-killed")
 # What Python needs to find PyTorch, where that is not installed for all.
@@ -59,8 +69,10 @@ TORCH_LIBRARIES = os.environ.get("RANKWATCH_TEST_TORCH_LIBRARIES", "")
 
 # --redirects and --tee: PyTorch 1.13 with Python 3.11 takes its own defaults for none at all.
 def torchrun(play, fault):
-    command = ["timeout", "60", PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "4", "--rdzv_backend", "c10d",
-               "--rdzv_endpoint", "localhost:0", "--max_restarts", "1" if fault == "restart" else "0", "--redirects", "1", "--tee", "1",
+    command = ["timeout", "60", PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "4", "--rdzv_backend",
+               "c10d",
+               "--rdzv_endpoint", "localhost:0", "--max_restarts", "1" if fault == "restart" else "0", "--redirects",
+               "1", "--tee", "1",
                "--log_dir", play.runtime / "logs", JOB, fault, play.runtime]
     return command if fault == "deadlock" else command[2:]
 
@@ -83,7 +95,8 @@ def report(play):
 
 
 def play_job(nobody, fault, of_torch):
-    """(status, findings in order of revision, of a report with what was seen live, of one from the boxes alone, what was said)."""
+    """(status, findings in order of revision, of a report with what was seen live, of one from the boxes alone, what
+    was said)."""
     with stage.Stage(nobody) as play:
         job = torchrun(play, fault) if of_torch else [PYTHON, JOB, fault]
         if fault in DISKS:
@@ -111,12 +124,15 @@ def of_level(value, level):
 
 
 def may_look(level):
-    """Into the interpreter: root, and the same user where the kernel lets one attach a debugger; of some of its releases (docs/host-evidence.md#python)."""
+    """Into the interpreter: root, and the same user where the kernel lets one attach a debugger; of some of its
+    releases (docs/host-evidence.md#python)."""
     scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-    release = subprocess.run([PYTHON, "-c", "import sys, platform; print(sys.implementation.name, platform.machine(), *sys.version_info[:2])"],
+    release = subprocess.run([PYTHON, "-c", "import sys, platform; print(sys.implementation.name, platform.machine(), "
+                                            "*sys.version_info[:2])"],
                              capture_output=True, text=True, check=True).stdout.split()
     known = release[:3] == ["cpython", "x86_64", "3"] and 11 <= int(release[3]) <= 15
-    return known and (level == "live" or (level == "nobody" and (not scope.exists() or scope.read_text().strip() == "0")))
+    return known and (level == "live"
+                      or (level == "nobody" and (not scope.exists() or scope.read_text().strip() == "0")))
 
 
 def judge(failures, level, fault, findings, when=""):
@@ -124,7 +140,8 @@ def judge(failures, level, fault, findings, when=""):
     kind, classes, holds, advises = ROWS[fault]
     finding = last_of(findings, kind)
     name = f"{fault}, {level}{when}"
-    accused = {rank for other in findings if other["severity"] != "notice" and other["confidence"] != "inconclusive" for rank in other["ranks"]}
+    accused = {rank for other in findings if other["severity"] != "notice" and other["confidence"] != "inconclusive"
+               for rank in other["ranks"]}
     failures.check(accused <= {FAULTY}, f"{name}: nobody else is named: {accused}", always=True)
     if not failures.check(finding, f"{name}: it is found: {[other['kind'] for other in findings]}"):
         return "–"
@@ -141,7 +158,8 @@ def judge(failures, level, fault, findings, when=""):
         failures.check(any(DOES[fault]((other.get("cause") or {}).get("python") or {}) for other in findings),
                        f"{name}: and what the interpreter does: {cause.get('python')}")
     function = ((cause.get("python") or {}).get("at") or {}).get("function")
-    failures.check(not function or re.search(FUNCTIONS.get(fault, "strike") + "|^train$", function), f"{name}: the function is {function}", always=True)
+    failures.check(not function or re.search(FUNCTIONS.get(fault, "strike") + "|^train$", function),
+                   f"{name}: the function is {function}", always=True)
     return f"{cause.get('class')}, {finding['confidence']}: {cause.get('text') or finding['text']}"
 
 
@@ -161,7 +179,8 @@ def check_turns(failures, name, findings, said, looks):
 
 def check_restart(failures, findings):
     """The second life of the job is a good one: nothing of it is open, and of the first nothing stays so."""
-    of_second = [finding for finding in findings if finding["job"]["generation"] == 1 and finding["severity"] != "notice"]
+    of_second = [finding for finding in findings if finding["job"]["generation"] == 1
+                 and finding["severity"] != "notice"]
     failures.check(not of_second, f"nothing is found in the second life: {[finding['text'] for finding in of_second]}")
     states = {finding["id"]: finding["state"] for finding in findings if finding["severity"] != "notice"}
     failures.check(set(states.values()) <= {"closed"}, f"what was found in the first is closed: {states}")
@@ -183,7 +202,8 @@ def main(level, *faults):
             if status == 77:
                 print(f"{fault}: left out: {said}")
                 continue
-            failures.check(status == (STATUS_OF_TORCHRUN if of_torch else STATUS).get(fault, 0), f"{fault}: the job ends with {status}")
+            failures.check(status == (STATUS_OF_TORCHRUN if of_torch else STATUS).get(fault, 0),
+                           f"{fault}: the job ends with {status}")
             seen = "nobody" if nobody else "live"
             if fault == "gc-in-turn":
                 check_turns(failures, f"{fault}, {seen}", live, said, may_look(seen))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`rankwatch report` reads the kernel log beside the boxes: the Xid of a rank's GPU is told and explains its lateness as it did
-live; an Xid of a later job is not; nobody looks where the log may not be read or the boxes are another machine's, and it says so."""
+"""`rankwatch report` reads the kernel log beside the boxes: the Xid of a rank's GPU is told and explains its lateness
+as it did live; an Xid of a later job is not; nobody looks where the log may not be read or the boxes are another
+machine's, and it says so."""
 
 import re
 import shutil
@@ -22,7 +23,8 @@ def play_job(play, log):
     nvml.touch()
     log.touch()
     job = play.start(stage.RANKWATCH, "run", "--kernel-log", log, "--", *stage.workload(
-        "--ranks=8", f"--steps={STEPS}", "--step-ms=250", "--fault=xid", "--fault-rank=3", f"--fault-step={FAULT_STEP}"),
+        "--ranks=8", f"--steps={STEPS}", "--step-ms=250", "--fault=xid", "--fault-rank=3",
+        f"--fault-step={FAULT_STEP}"),
         SIM_KERNEL_LOG=str(log), SIM_NVML=str(nvml))
     return job.wait(120)
 
@@ -48,16 +50,20 @@ def main():
         log = play.dir / "kernel-log"
         status = play_job(play, log)
         lines = log.read_text().splitlines(keepends=True)
-        if not failures.check(status == 0 and len(lines) == 1, f"the job ran and its driver reported one Xid: {status} {lines}"):
+        if not failures.check(status == 0 and len(lines) == 1,
+                              f"the job ran and its driver reported one Xid: {status} {lines}"):
             failures.end()
         log.write_text(lines[0] + later(lines[0]))
         _, out = report(play, log, play.boxes, "--json")
         findings = {value["kind"]: value for _, value in out.json() if "kind" in value}
-        failures.check(findings.get("gpu", {}).get("ranks") == [3] and "Xid 119" in findings["gpu"]["text"], "the Xid is a finding")
+        failures.check(findings.get("gpu", {}).get("ranks") == [3] and "Xid 119" in findings["gpu"]["text"],
+                       "the Xid is a finding")
         late = findings.get("straggler", {})
-        failures.check(late.get("ranks") == [3] and late["cause"]["class"] == "gpu", f"it explains the lateness: {late.get('cause')}")
+        failures.check(late.get("ranks") == [3] and late["cause"]["class"] == "gpu",
+                       f"it explains the lateness: {late.get('cause')}")
         _, out = report(play, log, play.boxes)
-        failures.check("Xids      1 in the kernel log" in out.text() and "Xid 79" not in out.text(), "a later job's is left out")
+        failures.check("Xids      1 in the kernel log" in out.text() and "Xid 79" not in out.text(),
+                       "a later job's is left out")
         # What the collector saw live is no reading of this log.
         for evidence in play.boxes.rglob("*.rwevidence"):
             evidence.unlink()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Boxes outlive the memory they were in: saved when a rank dies, whole at the end of the job, at SIGTERM within 5 s while the
-ranks run on, also when somebody has removed their names; reports read them as they are; clean removes what has ended."""
+"""Boxes outlive the memory they were in: saved when a rank dies, whole at the end of the job, at SIGTERM within 5 s
+while the ranks run on, also when somebody has removed their names; reports read them as they are; clean removes what
+has ended."""
 
 import json
 import os
@@ -42,8 +43,8 @@ def have_history(play):
 
 
 def have_outlived(play, dead):
-    """By their own last signs the others have lived well longer than the second after which a rank is reported gone: a report from
-    boxes polls every 100 ms of their time, and the others' end ends the wait for it."""
+    """By their own last signs the others have lived well longer than the second after which a rank is reported gone: a
+    report from boxes polls every 100 ms of their time, and the others' end ends the wait for it."""
     found = headers(play)
     return all(header["drain_ns"] > found[dead]["drain_ns"] + 1.5e9 for rank, header in found.items() if rank != dead)
 
@@ -91,9 +92,9 @@ def has_joined(play, old=None):
 
 
 def start_watched(failures, play, what):
-    """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`. The launcher has
-    joined it: one that has not gets no last words of it. It starts one 2 s later where another test's, which that has stopped, has the
-    path that all share."""
+    """The job, and the collector that has opened all of its boxes; None where none has, which fails the check `what`.
+    The launcher has joined it: one that has not gets no last words of it. It starts one 2 s later where another test's,
+    which that has stopped, has the path that all share."""
     job, ready = start(play)
     pid = stage.wait_until(lambda: collector_pid(play), 30) if ready else None
     watched = pid and stage.wait_until(lambda: holds_boxes(pid), 30) and stage.wait_until(lambda: has_joined(play), 30)
@@ -108,7 +109,8 @@ def dies(failures):
             return
         stage.kill(play.rank_pids()[2])
         first = stage.wait_until(lambda: saved(play), 10)
-        failures.check(first and first[0].name.startswith("rank2-"), "the dead rank's box is saved while the others live")
+        failures.check(first and first[0].name.startswith("rank2-"),
+                       "the dead rank's box is saved while the others live")
         stage.wait_until(lambda: any("GONE" in line for _, line in list(job.err.lines)), 20)
         failures.check(stage.wait_until(lambda: have_outlived(play, 2), 20), "the others live on")
         job.popen.send_signal(signal.SIGTERM)
@@ -118,11 +120,13 @@ def dies(failures):
         failures.check("look again rankwatch report" in job.err.text() and "kept" in job.err.text(),
                        "the last words name the saved boxes")
         page = play.dir / "kept" / play.dir.name / "report.html"
-        failures.check(job.err.text().rstrip().endswith(f"as a page  {page}") and page.read_text().startswith("<!DOCTYPE html>"),
+        failures.check(job.err.text().rstrip().endswith(f"as a page  {page}")
+                       and page.read_text().startswith("<!DOCTYPE html>"),
                        f"its last line names a page of it: {job.err.text()}")
         status, findings, said = report(play, play.dir / "kept")
         gone = [value for value in findings if value.get("kind") == "gone"]
-        if not failures.check(status == 0 and [2] in [value["ranks"] for value in gone], "the report from them names rank 2"):
+        if not failures.check(status == 0 and [2] in [value["ranks"] for value in gone],
+                              "the report from them names rank 2"):
             print(findings, said)
 
 
@@ -156,16 +160,19 @@ def cancelled(failures):
             stage.kill(process, signal.SIGTERM)
         failures.check(job.wait(60) == 143, "it ends by the signal")
         said = job.err.text()
-        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said and "no collector watched it" not in said and len(saved(play)) == 4,
+        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said
+                       and "no collector watched it" not in said and len(saved(play)) == 4,
                        f"its last words name the saved boxes: {said[-400:]}")
 
 
 def launcher_of_ranks(play):
-    return int(next(line for line in open(f"/proc/{next(iter(play.rank_pids().values()))}/status") if line.startswith("PPid:")).split()[1])
+    return int(next(line for line in open(f"/proc/{next(iter(play.rank_pids().values()))}/status")
+                    if line.startswith("PPid:")).split()[1])
 
 
 def followed(failures):
-    """The same; the collector is the first to end, and another one comes and finds nobody before the job has ended: what the first one saw is told."""
+    """The same; the collector is the first to end, and another one comes and finds nobody before the job has ended:
+    what the first one saw is told."""
     with stage.Stage() as play:
         job, pid = start_watched(failures, play, "a collector has opened all boxes, which another one follows")
         if not pid:
@@ -179,7 +186,8 @@ def followed(failures):
         stage.kill(launcher_of_ranks(play), signal.SIGCONT)
         failures.check(job.wait(60) == 143, "the job ends by the signal")
         said = job.err.text()
-        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said and "4 of 4 ranks" in said, f"what the first one saw is told: {said[-400:]}")
+        failures.check(f"look again rankwatch report {play.dir / 'kept'}" in said and "4 of 4 ranks" in said,
+                       f"what the first one saw is told: {said[-400:]}")
 
 
 def on_demand(failures):
@@ -197,7 +205,8 @@ def on_demand(failures):
         clean = play.start(stage.RANKWATCH, "clean", play.boxes)
         status = clean.wait(60)
         left = list(play.boxes.rglob("*.rwbox"))
-        if not failures.check(status == 0 and left == [note], "clean removes the boxes that have ended, and nothing else"):
+        if not failures.check(status == 0 and left == [note],
+                              "clean removes the boxes that have ended, and nothing else"):
             print(left, clean.out.text(), clean.err.text())
 
 

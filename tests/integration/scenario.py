@@ -18,8 +18,8 @@ CAUSE_S = 1.0  # later than the finding
 DETAIL_S = 10.0  # likewise: NCCL is asked for it then, and some steps must come
 
 
-# Which calls on which file, and which other thread is in it. write(2) waits as fsync(2) does where the page cache has no
-# room for what a slow disk has not taken yet.
+# Which calls on which file, and which other thread is in it. write(2) waits as fsync(2) does where the page cache has
+# no room for what a slow disk has not taken yet.
 FILES = {
     "io-rank0": ("write", "events.out.tfevents.0", "tb-writer"),
     "fsdp-rank0-log": ("write", "events.out.tfevents.0", "tb-writer"),
@@ -54,7 +54,8 @@ def deadline_start(scenario, events):
         late = [event for event in late if event["rank"] == scenario["rank"]]
         known = stage.late_in_a_row(late, ALWAYS_STEPS if late and late[0]["step"] == 1 else 3)
         return (known["monotonic_ns"], STRAGGLER_S) if known else None
-    limit_s = SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S if in_init(events) else STUCK_S
+    limit_s = (SLOWDOWN_S if scenario["kind"] == "slowdown" else LEAK_S if scenario["kind"] == "memory" else INIT_S
+               if in_init(events) else STUCK_S)
     return (faults[0]["monotonic_ns"], limit_s) if faults else None
 
 
@@ -68,7 +69,8 @@ def check_time(failures, scenario, events, lines):
     cause_s = DETAIL_S if scenario["cause"] == "network" else CAUSE_S
     for what, times, limit in (("rank", named, limit_s), ("cause", caused, limit_s + cause_s)):
         after_s = (times[0] - start_ns) / 1e9 if times else float("inf")
-        failures.check(after_s <= limit, f"{what} named {after_s:.2f} s after the fault could be known (limit {limit} s)")
+        failures.check(after_s <= limit,
+                       f"{what} named {after_s:.2f} s after the fault could be known (limit {limit} s)")
 
 
 def check_io(failures, name, finding, level):
@@ -86,7 +88,8 @@ def check_io(failures, name, finding, level):
 
 
 def check_link(failures, finding):
-    """Rank 4's host sends slowly: all its ranks to those of the other host, which have no other link to compare with."""
+    """Rank 4's host sends slowly: all its ranks to those of the other host, which have no other link to compare
+    with."""
     failures.check(finding.get("scope") == "link", f"scope {finding.get('scope')}")
     failures.check("the ranks of host-1 wait " in finding["text"] and " for the network to host-0" in finding["text"],
                    "the right direction of the right link")
@@ -104,7 +107,8 @@ def check_convoy(failures, finding, level):
         return
     failures.check("5 ms at a time as for Python's lock" in cause["text"], f"cause: {cause['text']}")
     turns = cause.get("turns") or {}
-    failures.check(2 <= turns.get("holders", 0) <= 9 and turns["like_python"] and f"its {turns['holders']} holders" in cause["text"],
+    failures.check(2 <= turns.get("holders", 0) <= 9 and turns["like_python"]
+                   and f"its {turns['holders']} holders" in cause["text"],
                    f"of eight threads and its own: {turns}")
     failures.check(turns.get("cpu") is not None and 0 < turns["cpu"] <= 1.1, f"one of them computes at a time: {turns}")
     chain = cause.get("chain") or [{}]
@@ -112,7 +116,8 @@ def check_convoy(failures, finding, level):
 
 
 def check_sums(failures, scenario, events, said, finding):
-    """What no single operation shows: of no operation, never certain, and what it costs by the workload's own account."""
+    """What no single operation shows: of no operation, never certain, and what it costs by the workload's own
+    account."""
     late = finding.get("late") or {}
     failures.check(late.get("spread_out") is True, f"spread out over the operations: {late}")
     failures.check(finding.get("confidence") == "likely", f"confidence {finding.get('confidence')}")
@@ -121,19 +126,24 @@ def check_sums(failures, scenario, events, said, finding):
     longer, steps = [event["late_ms"] for event in events if event["event"] == "late_step"], step_times(said)
     if failures.check(longer and steps, "the job ended and printed its step times"):
         truth, share = statistics.mean(longer) / statistics.median(steps), late.get("lost_share") or -1
-        failures.check(abs(share - truth) <= 0.3 * truth, f"lost {share:.1%} of the time; its GPU computed {truth:.1%} longer")
+        failures.check(abs(share - truth) <= 0.3 * truth,
+                       f"lost {share:.1%} of the time; its GPU computed {truth:.1%} longer")
 
 
 def check_forecast(failures, events, watchdog):
-    """A line through what the workload itself was late by says when the waits, which are that and little more, reach the limit."""
+    """A line through what the workload itself was late by says when the waits, which are that and little more, reach
+    the limit."""
     late = [event for event in events if event["event"] == "late_step"][4:]
     reached = watchdog.get("reached")
-    if not failures.check(reached, f"it says when the watchdog is reached: {watchdog}") or not failures.check(len(late) > 12, "enough late steps"):
+    says = failures.check(reached, f"it says when the watchdog is reached: {watchdog}")
+    if not says or not failures.check(len(late) > 12, "enough late steps"):
         return
     slope, first = statistics.linear_regression([event["step"] for event in late], [event["late_ms"] for event in late])
-    failures.check(abs(reached["wait_grows_ms"] - slope) <= 0.3 * slope, f"waits grow by {reached['wait_grows_ms']:.1f} ms a step; the workload's lateness by {slope:.1f}")
+    failures.check(abs(reached["wait_grows_ms"] - slope) <= 0.3 * slope,
+                   f"waits grow by {reached['wait_grows_ms']:.1f} ms a step; the workload's lateness by {slope:.1f}")
     step = (watchdog["timeout_ms"] - first) / slope
-    failures.check(abs(reached["step"] - step) <= 0.3 * step, f"reached in step {reached['step']}; by the workload's lateness in {step:.0f}")
+    failures.check(abs(reached["step"] - step) <= 0.3 * step,
+                   f"reached in step {reached['step']}; by the workload's lateness in {step:.0f}")
 
 
 def named(scenario):
@@ -145,7 +155,8 @@ def named(scenario):
 def place(name, scenario):
     """The communicator at which it is late first, and who waits there."""
     ranks = NESTED if name == "nested" else range(stage.RANKS)
-    return "ranks " + ("0-7" if len(ranks) == stage.RANKS else ",".join(map(str, ranks))), [rank for rank in ranks if rank not in named(scenario)]
+    return "ranks " + ("0-7" if len(ranks) == stage.RANKS
+                       else ",".join(map(str, ranks))), [rank for rank in ranks if rank not in named(scenario)]
 
 
 def check_finding(failures, name, scenario, level, events, said, finding):
@@ -169,7 +180,8 @@ def check_finding(failures, name, scenario, level, events, said, finding):
                    f"communicator {(finding.get('operation') or {}).get('comm_name')}")
     watchdog = finding.get("watchdog") or {}
     limit_s = float(dict(one.split("=", 1) for one in stage.settings(scenario))["RANKWATCH_TIMEOUT"])
-    failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 1e3 * limit_s, f"watchdog {watchdog.get('timeout_ms')} ms")
+    failures.check(scenario["kind"] in ("desync", "slowdown") or watchdog.get("timeout_ms") == 1e3 * limit_s,
+                   f"watchdog {watchdog.get('timeout_ms')} ms")
     if scenario["foresees"]:
         check_forecast(failures, events, watchdog)
     if scenario["kind"] == "straggler":
@@ -199,27 +211,30 @@ def check_lost_time(failures, events, said, finding):
     step_ms = step_times(said)
     # Ranks of one host delay each other's steps once, not twice.
     late = [event for event in events if event["event"] == "late_step" and event["rank"] == finding["ranks"][0]]
+    # A crowded CPU takes another share in every step: the order of size counts.
+    varies = finding["cause"]["class"] in ("cpu", "memory")
     grows = (finding.get("watchdog") or {}).get("reached")
     if not failures.check(step_ms and late, "the job ended and printed its step times"):
         return
     if late[0]["step"] > 1:
         # The best one: what else ran here can have stretched the few steps before the fault.
         before = min(step_ms[:late[0]["step"] - 1])
-        # Of what grows the finding tells the last few steps.
-        steps = [step_ms[event["step"] - 1] for event in (late[-6:] if grows else late)]
+        # Of what changes the finding tells the last few steps.
+        steps = [step_ms[event["step"] - 1] for event in (late[-6:] if grows or varies else late)]
         truth = statistics.mean(steps) - before
     else:  # no step to compare with
         steps, before = [event["late_ms"] for event in late], 0
         truth = statistics.mean(steps)
     lost = (finding.get("late") or {}).get("lost_ms_per_step") or -1
-    # A crowded CPU takes another share in every step, and the finding speaks of the last few: the order of size counts.
-    spread = 0.6 if finding["cause"]["class"] in ("cpu", "memory") else 0.3
+    spread = 0.6 if varies else 0.3
     # What else ran here may have stretched a step or two beyond all others: that is in the mean, and not the fault's.
     usual = statistics.median(steps) - before
     right = any(abs(lost - value) <= spread * value for value in (truth, usual))
-    if (finding.get("late") or {}).get("at_least"):  # a hog slows the ranks beside it, too: not all of that is one rank's
+    # a hog slows the ranks beside it, too: not all of that is one rank's
+    if (finding.get("late") or {}).get("at_least"):
         right |= 0.1 * truth <= lost <= truth
-    failures.check(right, f"lost {lost:.0f} ms a step; by the job's step times {truth:.0f} ms, their median {usual:.0f} ms")
+    failures.check(right,
+                   f"lost {lost:.0f} ms a step; by the job's step times {truth:.0f} ms, their median {usual:.0f} ms")
 
 
 def check_faulty(failures, name, scenario, level, events, said, lines):
@@ -227,7 +242,8 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
     beside = {"gpu": "gpu", "throttle": "gpu", "memory": "memory"}  # true of the same rank, too
     kinds = {scenario["kind"], beside.get(scenario["cause"])}
     false = [finding.get("text") for finding in loud
-             if finding["kind"] not in kinds or finding["ranks"] != named(scenario) or (scenario["scope"] and finding["scope"] != scenario["scope"])]
+             if finding["kind"] not in kinds or finding["ranks"] != named(scenario)
+             or (scenario["scope"] and finding["scope"] != scenario["scope"])]
     true = [finding for finding in loud if finding["kind"] == scenario["kind"]]
     failures.check(not false, f"no false alarm {false or ''}", always=True)
     check_time(failures, scenario, events, lines)
@@ -242,14 +258,17 @@ def check_faulty(failures, name, scenario, level, events, said, lines):
 
 
 def check_stall(failures, scenario, lines):
-    """Of a fabric that stands still no rank is guilty, and the workload knows nothing: the finding itself says how long all have stood."""
+    """Of a fabric that stands still no rank is guilty, and the workload knows nothing: the finding itself says how long
+    all have stood."""
     wrong = [finding.get("text") for _, finding in lines if finding.get("kind") != "hang" or finding.get("ranks")]
     failures.check(not wrong, f"nobody is named {wrong or ''}", always=True)
-    warned = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical") and finding["state"] != "closed"]
+    warned = [finding for _, finding in lines if finding.get("severity") in ("warning", "critical")
+              and finding["state"] != "closed"]
     if not failures.check(warned, "the stall was found"):
         return
     first, call = warned[0], warned[0].get("operation") or {}
-    failures.check(first["late"]["by_ms"] <= 1e3 * scenario["within_s"], f"found after {first['late']['by_ms']:.0f} ms (limit {scenario['within_s']} s)")
+    failures.check(first["late"]["by_ms"] <= 1e3 * scenario["within_s"],
+                   f"found after {first['late']['by_ms']:.0f} ms (limit {scenario['within_s']} s)")
     failures.check((call.get("function"), call.get("sequence")) == ("AllGather", 65), f"the call: {call}")
     failures.check(first["late"].get("waiting") == list(range(stage.RANKS)), f"waiting {first['late'].get('waiting')}")
     failures.check(first.get("confidence") == "inconclusive", f"confidence {first.get('confidence')}")
@@ -277,7 +296,8 @@ def main(name, nobody=False):
         stage.need_nobody()
     failures = stage.Failures(on_time=True, control=lambda: pace_without_rankwatch(scenario))
     with stage.Stage(nobody=nobody) as play:
-        demo = play.start(stage.RANKWATCH, "demo", name, "--json", RANKWATCH_HISTORY=None)  # as it is where nothing is set
+        # as it is where nothing is set
+        demo = play.start(stage.RANKWATCH, "demo", name, "--json", RANKWATCH_HISTORY=None)
         status = demo.wait(2 * scenario["duration_s"] + 60)
         lines, events, said = demo.out.json(), play.events(), demo.err.text()
     failures.pace = pace(scenario, said)
@@ -292,7 +312,8 @@ def main(name, nobody=False):
     failures.check("8 of 8 ranks" in said or name.startswith("init-"), "a collector saw all ranks to the end")
     if scenario["awaits"]:
         failures.check(status == 0, f"nobody is named wrongly (status {status})")
-        failures.check("expected to fail until" in said, f"it is not found before {scenario['awaits']}: if it is, take the mark away")
+        failures.check("expected to fail until" in said,
+                       f"it is not found before {scenario['awaits']}: if it is, take the mark away")
     elif scenario["kind"] is None:
         failures.check(not lines, "healthy: not one line", always=True)
         failures.check(status == 0, f"status {status}")

@@ -18,11 +18,13 @@ static json_t *strings(const char *const *texts)
 
 static json_t *describe(const struct scenario *scenario)
 {
-	return json_pack("{s:s, s:o, s:s?, s:o, s:s?, s:s?, s:i, s:i, s:s?, s:s?, s:i, s:b, s:i, s:i, s:i, s:s?}", "name", scenario->name, "arguments",
-			 strings(scenario->arguments), "script", scenario->script, "environment",
-			 strings(scenario->environment), "kind", scenario->kind, "cause", scenario->cause, "rank",
-			 scenario->rank, "peer", scenario->peer, "scope", scenario->scope, "origin", scenario->origin, "first_bad",
-			 scenario->first_bad, "foresees", scenario->foresees, "duration_s", scenario->duration_s, "within_s", scenario->within_s, "status", scenario->status, "awaits", scenario->awaits);
+	return json_pack("{s:s, s:o, s:s?, s:o, s:s?, s:s?, s:i, s:i, s:s?, s:s?, s:i, s:b, s:i, s:i, s:i, s:s?}",
+			 "name", scenario->name, "arguments", strings(scenario->arguments), "script", scenario->script,
+			 "environment", strings(scenario->environment), "kind", scenario->kind, "cause",
+			 scenario->cause, "rank", scenario->rank, "peer", scenario->peer, "scope", scenario->scope,
+			 "origin", scenario->origin, "first_bad", scenario->first_bad, "foresees", scenario->foresees,
+			 "duration_s", scenario->duration_s, "within_s", scenario->within_s, "status", scenario->status,
+			 "awaits", scenario->awaits);
 }
 
 int main(void)

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""segments.py PROGRAM: AlltoAll, Gather and Scatter are sends and receives to NCCL, so each part of their buffers is compared
-with what was sent: a bit that flips in one part names the two ranks it went between, and nobody where none flips."""
+"""segments.py PROGRAM: AlltoAll, Gather and Scatter are sends and receives to NCCL, so each part of their buffers is
+compared with what was sent: a bit that flips in one part names the two ranks it went between, and nobody where none
+flips."""
 
 import sys
 
 import stage
 
 RANKS = 4
-# Call, which part gets the bit (SIM_NCCL_FLIP), between whom, the transfer's number. Receives come in the order of NCCL's rounds:
-# from oneself, then from the rank before, and so on.
+# Call, which part gets the bit (SIM_NCCL_FLIP), between whom, the transfer's number. Receives come in the order of
+# NCCL's rounds: from oneself, then from the rank before, and so on.
 FLIPS = [
     ("AlltoAll", "received:1:Recv:11:5000:3", [1, 2], 2),
     ("AlltoAll", "received:1:Recv:8:5000:3", [1], 2),
@@ -40,7 +41,8 @@ def main(program):
             what = f"{call} {flip or 'untouched'} {'under run' if wrapped else 'with the plugin alone'}"
             with stage.Stage() as play:
                 status, found = corruption(play, program, call, flip, wrapped)
-            seen = [(finding["ranks"], finding["operation"]["sequence"], finding["values"]["first_bad"]) for finding in found]
+            seen = [(finding["ranks"], finding["operation"]["sequence"], finding["values"]["first_bad"])
+                    for finding in found]
             expected = [(ranks, number, 1248)] if ranks else []
             failures.check(status == 0 and seen == expected, f"{what}: {seen}, status {status}")
     failures.end()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""self_level.py NAME: plays a scenario with the plugin alone, kills every process of the job with SIGKILL while the fault
-lasts, and asks `rankwatch report` what happened: the boxes' own samples must be enough to name rank and cause."""
+"""self_level.py NAME: plays a scenario with the plugin alone, kills every process of the job with SIGKILL while the
+fault lasts, and asks `rankwatch report` what happened: the boxes' own samples must be enough to name rank and cause."""
 
 import json
 import sys

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Files that `rankwatch run` and its collector are told to write or read and that never answer: a FIFO without a reader, a file
-system whose server is silent. The job starts, runs and ends at its own pace with its own status, and what was not written is said."""
+"""Files that `rankwatch run` and its collector are told to write or read and that never answer: a FIFO without a
+reader, a file system whose server is silent. The job starts, runs and ends at its own pace with its own status, and
+what was not written is said."""
 
 import ctypes
 import os
@@ -13,12 +14,14 @@ import time
 import kept_boxes
 import stage
 
-LONG_S = 60  # nothing of ours may take so long; the job takes some 10 s, long enough for a collector to start on a busy machine
+# nothing of ours may take so long; the job takes some 10 s, long enough for a collector to start on a busy machine
+LONG_S = 60
 FUSE_INIT, FUSE_FORGET, FUSE_BATCH_FORGET = 26, 2, 42
 
 
 class SilentFileSystem:
-    """Mounted, says hello, reads every request and answers none of them: who asks waits, and not even a signal helps."""
+    """Mounted, says hello, reads every request and answers none of them: who asks waits, and not even a signal
+    helps."""
 
     def __init__(self, where):
         self.where = where
@@ -64,7 +67,8 @@ class HealthyJob:
         self.name, self.began, self.events = name, time.monotonic(), play.dir / f"{name} events"
         self.events.touch()
         self.job = play.start(stage.RANKWATCH, "run", "--job", f"{play.dir.name} {name}", *options, "--", "sh", "-c",
-                              '"$@"; exit 5', "sh", *stage.workload("--ranks=2", "--steps=300", "--step-ms=20", "--elements=1024"),
+                              '"$@"; exit 5', "sh",
+                              *stage.workload("--ranks=2", "--steps=300", "--step-ms=20", "--elements=1024"),
                               WORKLOAD_EVENTS=str(self.events), **environment)
 
     def ends(self, failures):
@@ -82,7 +86,8 @@ def stopped_rank(failures, play, name, *options):
     """With a finding; returns the job, which ends when it may (let_end()), and its ranks."""
     job = play.start(stage.RANKWATCH, "run", *options, "--", "sh", "-c",
                      f'"$@"; until [ -e {play.dir}/end ]; do sleep 0.1; done; exit 5', "sh", *stage.workload(
-        "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1", "--fault-step=40"))
+        "--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024", "--fault=stop", "--fault-rank=1",
+        "--fault-step=40"))
     failures.check(stage.wait_until(lambda: len(play.events("start")) == 2, LONG_S), f"{name}: the job starts")
     ranks = play.rank_pids()
     failures.check(kept_boxes.has_finding(job), f"{name}: something is found")
@@ -103,7 +108,8 @@ def fifo_without_reader(failures):
         let_end(play, ranks)
         failures.check(job.wait(LONG_S) == 5, "FIFO that nobody reads: the exit status is the job's")
         said = job.err.text()
-        failures.check("a FIFO that nobody reads: findings wait" in said and "not written there: nobody read it" in said,
+        failures.check("a FIFO that nobody reads: findings wait" in said
+                       and "not written there: nobody read it" in said,
                        f"FIFO that nobody reads: it is said, and what was lost: {said}")
 
 
@@ -113,9 +119,11 @@ def fifo_with_late_reader(failures):
         os.mkfifo(fifo)
         job, ranks = stopped_rank(failures, play, "FIFO with a late reader", "--findings", fifo)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        got = stage.wait_until(lambda: select.select([reader], [], [], 0)[0] and os.read(reader, 1 << 16), LONG_S) or b""
+        got = stage.wait_until(lambda: select.select([reader], [], [], 0)[0] and os.read(reader, 1 << 16),
+                               LONG_S) or b""
         os.close(reader)
-        failures.check(b'"severity":"critical"' in got, f"FIFO with a late reader: what was found before comes: {got[:80]}")
+        failures.check(b'"severity":"critical"' in got,
+                       f"FIFO with a late reader: what was found before comes: {got[:80]}")
         let_end(play, ranks)
         job.wait(LONG_S)
 
@@ -172,27 +180,33 @@ def silent_directory(failures):
                 failures.check(stage.wait_until(lambda: has_said(collector, "does not answer"), LONG_S),
                                f"a silent directory is said: {collector.err.text_now()}")
                 failures.check(stage.wait_until(lambda: answers(play, name), LONG_S), f"{name}: the collector answers")
-            ranks = play.start(*stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"), **play.plugin(),
+            ranks = play.start(*stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--elements=1024"),
+                               **play.plugin(),
                                RANKWATCH_DIR=None, RANKWATCH_JOB=names[0])
             failures.check(stage.wait_until(lambda: has_said(collectors[0], "watching 2 ranks"), LONG_S),
-                           f"ranks that record elsewhere are watched: {collectors[0].err.text_now()} {ranks.err.text_now()}")
+                           f"ranks that record elsewhere are watched: {collectors[0].err.text_now()} "
+                           f"{ranks.err.text_now()}")
             joined = play.start(stage.RANKWATCH, "run", "--job", names[0], "--", "true")
-            failures.check(joined.wait(LONG_S) == 0, f"a launcher compares no name with it for ever: {joined.err.text_now()}")
+            failures.check(joined.wait(LONG_S) == 0,
+                           f"a launcher compares no name with it for ever: {joined.err.text_now()}")
             for collector in collectors:
-                failures.check(len(has_said(collector, "does not answer")) == 1, f"it is said once: {collector.err.text_now()}")
+                failures.check(len(has_said(collector, "does not answer")) == 1,
+                               f"it is said once: {collector.err.text_now()}")
         finally:
             silent.close()
         for collector in collectors:
             failures.check(stage.wait_until(lambda: has_said(collector, "answers again"), LONG_S),
                            f"it is looked into when it can be: {collector.err.text_now()}")
             stage.kill(collector.popen.pid, signal.SIGTERM)
-            failures.check(collector.wait(LONG_S) == 0, f"the collector ends when it is told to: {collector.err.text_now()}")
+            failures.check(collector.wait(LONG_S) == 0,
+                           f"the collector ends when it is told to: {collector.err.text_now()}")
 
 
 def stopped_collector(failures):
     with stage.Stage() as play:
         collector = play.start(stage.RANKWATCH, "collect")
-        answered = stage.wait_until(lambda: play.start(stage.RANKWATCH, "findings", "--job", play.dir.name).wait(LONG_S) == 0, LONG_S)
+        answered = stage.wait_until(lambda: play.start(stage.RANKWATCH, "findings", "--job",
+                                                       play.dir.name).wait(LONG_S) == 0, LONG_S)
         failures.check(answered, "a running collector answers")
         stage.kill(collector.popen.pid, signal.SIGSTOP)
         for arguments in ((), ("--follow",)):

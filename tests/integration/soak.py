@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What rankwatch's processes hold while a job goes on and on: memory, descriptors, threads, CPU time. A job of eight ranks under
-`rankwatch run`, one of which is late by a second now and then, while clients ask its collector and the GPUs' temperatures change. Fails if
-the second half holds more than the first did. soak.py [--helper RANKWATCHD] [MINUTES [FILE [STEP_MS]]]: with a helper the job is an
-ordinary user's; FILE.csv gets what was seen, FILE.svg a drawing of it (docs/reliability.md)."""
+"""What rankwatch's processes hold while a job goes on and on: memory, descriptors, threads, CPU time. A job of eight
+ranks under `rankwatch run`, one of which is late by a second now and then, while clients ask its collector and the
+GPUs' temperatures change. Fails if the second half holds more than the first did. soak.py [--helper RANKWATCHD]
+[MINUTES [FILE [STEP_MS]]]: with a helper the job is an ordinary user's; FILE.csv gets what was seen, FILE.svg a drawing
+of it (docs/reliability.md)."""
 
 import argparse
 import pathlib
@@ -24,13 +25,15 @@ STEP_MS = 300
 JOB = ("--ranks=8", "--steps=1000000", "--elements=4096", "--host-waits=block", "--fault=lock", "--fault-rank=3",
        "--fault-step=50", "--fault-every=40")
 COLUMNS = ("rss_kib", "descriptors", "threads", "cpu_s")
-TITLES = {"rss_kib": "resident memory, MiB", "descriptors": "open descriptors", "threads": "threads", "cpu_s": "CPU, % of a core"}
+TITLES = {"rss_kib": "resident memory, MiB", "descriptors": "open descriptors", "threads": "threads",
+          "cpu_s": "CPU, % of a core"}
 COLOURS = {"collector": "#1f6feb", "run": "#2da44e", "helper": "#bf8700", "a rank": "#8250df"}
 TICKS = 100  # of CPU time a second: USER_HZ
 
 
 def held_by(pid):
-    """What one process holds; None when it has ended. Memory without what is shared with others: a box is its writer's."""
+    """What one process holds; None when it has ended. Memory without what is shared with others: a box is its
+    writer's."""
     process = pathlib.Path(f"/proc/{pid}")
     try:
         status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
@@ -54,7 +57,8 @@ def watched(play, helper):
 
 def ask(play, prefix):
     for command in (["top", "--once"], ["metrics", "--once"]):
-        subprocess.run([*prefix, stage.RANKWATCH, *command], env=play.environment(), capture_output=True, timeout=60, check=True)
+        subprocess.run([*prefix, stage.RANKWATCH, *command], env=play.environment(), capture_output=True, timeout=60,
+                       check=True)
 
 
 def warm(nvml, minute):
@@ -63,7 +67,8 @@ def warm(nvml, minute):
 
 
 def watch(play, pids, nvml, prefix, seconds, file):
-    """[(second, {name: what it held})], until the time is over or the job is; each minute what there is so far is in the file."""
+    """[(second, {name: what it held})], until the time is over or the job is; each minute what there is so far is in
+    the file."""
     rows, begun, asked = [], time.monotonic(), 0
     while (now := time.monotonic() - begun) < seconds:
         held = {name: held_by(pid) for name, pid in pids.items()}
@@ -90,13 +95,15 @@ def judge(failures, rows):
         for column in ("rss_kib", "descriptors", "threads"):
             before, after = most(first, name, column), most(second, name, column)
             slack = max(before * (GROWTH - 1), GROWTH_KIB if column == "rss_kib" else GROWTH_COUNT)
-            failures.check(after <= before + slack, f"{name}: {column} {before} in the first half, {after} in the second")
+            failures.check(after <= before + slack,
+                           f"{name}: {column} {before} in the first half, {after} in the second")
 
 
 def rates(rows, name):
     """CPU time of each minute as a share of it."""
     step = max(1, 60 // EVERY_S)
-    return [(rows[i][0], 100 * (rows[i][1][name]["cpu_s"] - rows[i - step][1][name]["cpu_s"]) / (rows[i][0] - rows[i - step][0]))
+    return [(rows[i][0],
+             100 * (rows[i][1][name]["cpu_s"] - rows[i - step][1][name]["cpu_s"]) / (rows[i][0] - rows[i - step][0]))
             for i in range(step, len(rows), step)]
 
 
@@ -121,7 +128,8 @@ def panel(rows, column, top, width, height):
              f'<text x="{left - 6}" y="{top + height:.0f}" text-anchor="end">0</text>',
              f'<text x="{right}" y="{top + height + 16}" text-anchor="end">{longest / 60:.0f} min</text>']
     taken = []
-    for name, curve in sorted(curves.items(), key=lambda item: -statistics.fmean(value for _, value in item[1] or [(0, 0)])):
+    for name, curve in sorted(curves.items(),
+                              key=lambda item: -statistics.fmean(value for _, value in item[1] or [(0, 0)])):
         if not curve:
             continue
         path = "L".join(f"{x(at):.1f} {y(value):.1f}" for at, value in curve)
@@ -141,14 +149,16 @@ def draw(rows):
         parts += panel(rows, column, 40 + i * (height + 60), width, height)
     total = 40 + len(COLUMNS) * (height + 60)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" width="{width}" height="{total}" '
-            f'font-family="sans-serif" font-size="12" fill="#57606a"><rect width="100%" height="100%" fill="#ffffff"/>\n'
+            'font-family="sans-serif" font-size="12" fill="#57606a"><rect width="100%" height="100%" '
+            'fill="#ffffff"/>\n'
             + "\n".join(parts) + "\n</svg>\n")
 
 
 def table(rows):
     lines = ["second,process," + ",".join(COLUMNS)]
     for at, held in rows:
-        lines += [f"{at:.0f},{name}," + ",".join(str(values[column]) for column in COLUMNS) for name, values in held.items()]
+        lines += [f"{at:.0f},{name}," + ",".join(str(values[column]) for column in COLUMNS) for name,
+                  values in held.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -192,9 +202,11 @@ def play_job(failures, play, helper, options):
     warm(nvml, 0)
     if helper:
         stage.give(play, USER)
-    job = play.start(*prefix, stage.RANKWATCH, "run", "--json", "--", *stage.workload(*JOB, f"--step-ms={options.step_ms}"),
+    job = play.start(*prefix, stage.RANKWATCH, "run", "--json", "--",
+                     *stage.workload(*JOB, f"--step-ms={options.step_ms}"),
                      SIM_NVML=str(nvml))
-    pids = stage.wait_until(lambda: len(play.events("start")) == 8 and "collector" in (names := watched(play, helper)) and names, 60,
+    pids = stage.wait_until(lambda: len(play.events("start")) == 8 and "collector" in (names := watched(play, helper))
+                            and names, 60,
                             step=0.2)
     if not failures.check(pids, "the job and its collector have begun"):
         failures.end()
@@ -213,8 +225,10 @@ def play_job(failures, play, helper, options):
 
 def judge_findings(failures, found):
     said = [(where["rank"], value) for value in found if value["severity"] != "notice" for where in value["where"]]
-    others = [f"{value['time']} {value['text']}, {(value['cause'] or {}).get('text')}" for rank, value in said if rank != 3]
-    failures.check({rank for rank, _ in said} == {3}, f"rank 3 is named, and nobody else{': ' if others else ''}{'; '.join(others)}")
+    others = [f"{value['time']} {value['text']}, {(value['cause'] or {}).get('text')}" for rank, value in said
+              if rank != 3]
+    failures.check({rank for rank, _ in said} == {3},
+                   f"rank 3 is named, and nobody else{': ' if others else ''}{'; '.join(others)}")
 
 
 def main():

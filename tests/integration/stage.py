@@ -106,8 +106,8 @@ class Helper:
 
 
 class Machine:
-    """What share of the processors a hypervisor took away (steal) since the object was made: the kernel's own figure, which
-    knows nothing of what the test found."""
+    """What share of the processors a hypervisor took away (steal) since the object was made: the kernel's own figure,
+    which knows nothing of what the test found."""
 
     def __init__(self):
         self.start = self._read()
@@ -124,13 +124,13 @@ class Machine:
 
 
 class Failures:
-    """Collects what is wrong, so that one run of a slow test reports everything. on_time: what is checked depends on when it
-    happens, so a run on a disturbed machine proves nothing if it fails; it is then skipped aloud as not judged, and scripts/test
-    counts these skips. What must hold on any machine is checked with always. Without on_time, every check must hold on any machine except those
-    with timed.
+    """Collects what is wrong, so that one run of a slow test reports everything. on_time: what is checked depends on
+    when it happens, so a run on a disturbed machine proves nothing if it fails; it is then skipped aloud as not judged,
+    and scripts/test counts these skips. What must hold on any machine is checked with always. Without on_time, every
+    check must hold on any machine except those with timed.
 
-    control: plays the same job without rankwatch and returns how many times as long as planned it took. A slow machine slows that
-    job, too; a job that only rankwatch slows has failed."""
+    control: plays the same job without rankwatch and returns how many times as long as planned it took. A slow machine
+    slows that job, too; a job that only rankwatch slows has failed."""
 
     STOLEN = 0.2  # of the processors: more disturbs a test of times
     PACE = 1.5  # times as long as planned: so do neighbours of which the kernel shows nothing
@@ -264,8 +264,8 @@ class Stage:
 
     def __exit__(self, *_):
         self.kill_everything()
-        # A collector that is killed leaves the directory of the job's name, and so do ranks that had no other for their boxes. (pathlib's glob fails
-        # where another test takes one away meanwhile.)
+        # A collector that is killed leaves the directory of the job's name, and so do ranks that had no other for their
+        # boxes. (pathlib's glob fails where another test takes one away meanwhile.)
         for left in glob.glob(f"/dev/shm/rankwatch-*/{self.dir.name}*"):
             shutil.rmtree(left, ignore_errors=True)
         shutil.rmtree(self.boxes, ignore_errors=True)
@@ -330,8 +330,8 @@ def kill(pid, number=signal.SIGKILL):
 
 
 def late_in_a_row(late, steps):
-    """The event of the last of so many late steps in a row; None without. A page cache that has room again lets a step pass in
-    time, and a fault may begin small: neither belongs to a row."""
+    """The event of the last of so many late steps in a row; None without. A page cache that has room again lets a step
+    pass in time, and a fault may begin small: neither belongs to a row."""
     usual_ms = statistics.median(event["late_ms"] for event in late) if late else 0
     row = []
     for event in late:
@@ -344,7 +344,8 @@ def late_in_a_row(late, steps):
 
 
 def workload(*arguments):
-    """Loads the data of a step in 1 ms, where arguments do not say otherwise: the usual 3 ms were a seventh of what all live tests computed."""
+    """Loads the data of a step in 1 ms, where arguments do not say otherwise: the usual 3 ms were a seventh of what all
+    live tests computed."""
     return [f"{WORKLOAD_DIR}/workload", "--host-ms=1", *arguments]
 
 

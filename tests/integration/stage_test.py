@@ -10,7 +10,8 @@ import stage
 
 
 def status(failed=True, always=False, timed=False, on_time=True, stolen=0.0, pace=1.0, alone=None):
-    """The exit status of a test whose one check fails so, on such a machine. alone: the pace of the job without rankwatch."""
+    """The exit status of a test whose one check fails so, on such a machine. alone: the pace of the job without
+    rankwatch."""
     failures = stage.Failures(on_time=on_time, control=None if alone is None else lambda: alone)
     failures.machine.stolen = lambda: stolen
     failures.pace = pace

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`rankwatch top` in a real terminal (tmux), before a collector that plays a script: keys, sizes, a collector that goes and comes, and
-what becomes of the terminal. `top.py dead`: on the black boxes of recorded jobs whose ranks were all killed, back to when the fault began.
-The screens are compared with those in tests/integration/top-screens; --write makes them anew: look at what has changed."""
+"""`rankwatch top` in a real terminal (tmux), before a collector that plays a script: keys, sizes, a collector that goes
+and comes, and what becomes of the terminal. `top.py dead`: on the black boxes of recorded jobs whose ranks were all
+killed, back to when the fault began. The screens are compared with those in tests/integration/top-screens; --write
+makes them anew: look at what has changed."""
 
 import json
 import os
@@ -81,7 +82,8 @@ class Collector:
             pass
 
     def hello(self):
-        return {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "level": "ebpf", "below": "root", "processes": RANKS, "with_ebpf": RANKS, "why": None,
+        return {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "level": "ebpf", "below": "root", "processes": RANKS,
+                "with_ebpf": RANKS, "why": None,
                 "a new key": [{}]}
 
     @staticmethod
@@ -92,34 +94,46 @@ class Collector:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms / 1e3)) + ".000Z"
 
     def finding(self):
-        return {"schema": 1, "id": "a-3", "state": "open", "revision": 1, "severity": "warning", "confidence": "certain",
+        return {"schema": 1, "id": "a-3", "state": "open", "revision": 1, "severity": "warning",
+                "confidence": "certain",
                 "kind": "straggler", "ranks": [LATE], "scope": "rank", "time": self.utc(self.start_ms),
-                "first_seen": self.utc(self.start_ms - (STEPS - 20) * 1e3), "where": [{"rank": LATE, "host": "node0", "pid": 103}],
+                "first_seen": self.utc(self.start_ms - (STEPS - 20) * 1e3),
+                "where": [{"rank": LATE, "host": "node0", "pid": 103}],
                 "operation": {"comm_name": "~fsdp", "function": "AllGather", "sequence": 118},
                 "late": {"kind": "host", "by_ms": 300, "waiting": [0, 1, 2, 4, 5, 6, 7]},
-                "cause": {"class": "io", "text": "fsync(2)", "path": "/x/\x1b[2Jevents", "thread": "python-main", "share": 0.93},
+                "cause": {"class": "io", "text": "fsync(2)", "path": "/x/\x1b[2Jevents", "thread": "python-main",
+                          "share": 0.93},
                 "evidence": [{"source": "bpf", "ms": 1209, "what": "fsync"}],
                 "text": f"rank {LATE} makes every step 300 ms longer: 30 % of the step, since step 20",
                 "advice": "write the log to a local or memory file system"}
 
     def row(self, rank):
-        return {"rank": rank, "host": "node0", "pid": 100 + rank, "life": "alive", "doing": "works", "since_unix_ms": None,
+        return {"rank": rank, "host": "node0", "pid": 100 + rank, "life": "alive", "doing": "works",
+                "since_unix_ms": None,
                 "operation": None, "thread": None, "step": STEPS, "own_ms": 28000 if rank != LATE else 34000,
-                "wait_ms": 6000 if rank != LATE else 0, "transfer_ms": 500, "unseen_ms": 0, "lost_ms": 42000 if rank == LATE else 0,
+                "wait_ms": 6000 if rank != LATE else 0, "transfer_ms": 500, "unseen_ms": 0, "lost_ms": 42000
+                if rank == LATE else 0,
                 "operations": 400, "clean_scans": 10,
                 "scanning": {"buffers": 10, "left_out": 150 * (rank == 1), "host_ms": 1.5, "gpu_ms": 4.0}}
 
     def detail(self, rank):
         at = self.start_ms
         return self.row(rank) | {
-            "threads": [{"tid": 7, "thread": "python-main", "state": "D", "system_call": "fsync", "path": "/x/events", "from_unix_ms": at - 310,
+            "threads": [{"tid": 7, "thread": "python-main", "state": "D", "system_call": "fsync", "path": "/x/events",
+                         "from_unix_ms": at - 310,
                          "until_unix_ms": at, "stack": ["ext4_sync_file", "jbd2_log_wait_commit"]}],
-            "blocked": [{"tid": tid, "thread": thread, "state": "D" if tid == 7 else "S", "system_call": call, "path": file, "from_unix_ms": at - ago - took,
+            "blocked": [{"tid": tid, "thread": thread, "state": "D" if tid == 7 else "S", "system_call": call,
+                         "path": file, "from_unix_ms": at - ago - took,
                          "until_unix_ms": at - ago, "stack": []}
-                        for tid, thread, call, file, ago, took in ((7, "python-main", "fsync", "/x/events", 0, 310), (8, "pt_data_worker", "futex", None, 20, 8000),
-                                                                   (7, "python-main", "fsync", "/x/events", 1000, 290), (7, "python-main", "write", "/x/events", 2010, 340))],
-            "last_operations": [{"comm_name": "~fsdp", "function": "AllGather", "sequence": 200 - i, "phase": "done", "called_unix_ms": at - 100 * i,
-                                 "arrived_unix_ms": at - 100 * i, "done_unix_ms": at - 100 * i + 40, "late_ms": 300 if i == 2 else 0}
+                        for tid, thread, call, file, ago,
+                        took in ((7, "python-main", "fsync", "/x/events", 0, 310),
+                                 (8, "pt_data_worker", "futex", None, 20, 8000),
+                                                                   (7, "python-main", "fsync", "/x/events", 1000, 290),
+                                 (7, "python-main", "write", "/x/events", 2010, 340))],
+            "last_operations": [{"comm_name": "~fsdp", "function": "AllGather", "sequence": 200 - i, "phase": "done",
+                                 "called_unix_ms": at - 100 * i,
+                                 "arrived_unix_ms": at - 100 * i, "done_unix_ms": at - 100 * i + 40, "late_ms": 300
+                                 if i == 2 else 0}
                                 for i in range(6)]}
 
     def column(self, step):
@@ -137,38 +151,47 @@ class Collector:
     def snapshot(self):
         members = [{"rank": rank, "calls": 400 - 2 * (rank == LATE)} for rank in range(RANKS)]
         return {"snapshot": {
-            "unix_ms": self.start_ms, "job": {"id": JOB, "processes": RANKS, "ranks_total": RANKS, "communicators": 1, "steps": STEPS,
+            "unix_ms": self.start_ms,
+            "job": {"id": JOB, "processes": RANKS, "ranks_total": RANKS, "communicators": 1, "steps": STEPS,
                                               "step_ms": 1000.0, "first_step_ms": 700.0},
             "watchdog": {"timeout_ms": 3600000, "from": "cmdline", "since_unix_ms": self.start_ms - 2000,
                          "deadline_unix_ms": self.start_ms + 3598000},
             "sight": {"level": "ebpf", "below": "root", "processes": RANKS, "with_ebpf": RANKS, "why": None},
             "ranks": [self.row(rank) for rank in range(RANKS)],
-            "gpus": [{"rank": rank, "sm_mhz": 1980, "sm_mhz_max": 1980, "celsius": 45, "watts": 640, "watts_cap": 700, "memory_used": 61 << 30,
-                      "memory_total": 80 << 30, "clock_reasons": ["power_cap"], "xid": 79 * (rank == 5) or None} for rank in range(RANKS)],
+            "gpus": [{"rank": rank, "sm_mhz": 1980, "sm_mhz_max": 1980, "celsius": 45, "watts": 640, "watts_cap": 700,
+                      "memory_used": 61 << 30,
+                      "memory_total": 80 << 30, "clock_reasons": ["power_cap"], "xid": 79 * (rank == 5) or None}
+                     for rank in range(RANKS)],
             "communicators": [{"comm": "0x5eed", "name": "~fsdp", "size": RANKS, "members": members}],
             "flights": [{"comm": "0x5eed", "comm_name": "~fsdp", "function": "AllGather", "sequence": 118,
                          "joined": [0, 1, 2, 4, 5, 6, 7], "missing": [LATE], "unseen": 0}],
             "findings": ["a-3"], "cells": {"changes": STEPS, "ranks": list(range(RANKS)), "more_lines": False,
-                                           "lines": [{"comm": "0x5eed", "name": "~fsdp"}, {"comm": "0x5eee", "name": "~tp"}],
+                                           "lines": [{"comm": "0x5eed", "name": "~fsdp"},
+                                                     {"comm": "0x5eee", "name": "~tp"}],
                                            "columns": [self.column(step) for step in range(1, STEPS + 1)]}}}
 
 
 class AllNodes(Collector):
-    """The collector of all nodes: three hosts, of which one is silent; rank 2 is late, and the three others that it is compared with wait."""
+    """The collector of all nodes: three hosts, of which one is silent; rank 2 is late, and the three others that it is
+    compared with wait."""
 
     def hello(self):
         return {"protocol": 1, "job": JOB, "pid": 1, "open": 1, "all_nodes": True, "hosts": 3, "silent": 1, "ranks": 6}
 
     def finding(self):
         told = super().finding()
-        return told | {"ranks": [2], "where": [{"rank": 2, "host": "host-b", "pid": 102}], "late": {"kind": "host", "by_ms": 300, "waiting": [0, 1, 3]},
+        return told | {"ranks": [2], "where": [{"rank": 2, "host": "host-b", "pid": 102}],
+                       "late": {"kind": "host", "by_ms": 300, "waiting": [0, 1, 3]},
                        "text": "rank 2 makes every step 300 ms longer: 30 % of the step, since step 20"}
 
     def row(self, rank):
         silent, late = rank > 3, rank == 2
-        return {"rank": rank, "host": f"host-{'abc'[rank // 2]}", "pid": 100 + rank, "life": "alive", "doing": "unknown" if silent else "works",
-                "why": "fsync(2)" if late else None, "seen_unix_ms": self.start_ms + 600e3, "own_ms": 34000 if late else 28000, "inside_ms": 0 if late else 6000,
-                "unseen_ms": 0, "lost_ms": None if silent else 18000 * late, "compared": None if silent else 4, "operations": 400}
+        return {"rank": rank, "host": f"host-{'abc'[rank // 2]}", "pid": 100 + rank, "life": "alive", "doing": "unknown"
+                if silent else "works",
+                "why": "fsync(2)" if late else None, "seen_unix_ms": self.start_ms + 600e3, "own_ms": 34000 if late
+                else 28000, "inside_ms": 0 if late else 6000,
+                "unseen_ms": 0, "lost_ms": None if silent else 18000 * late, "compared": None if silent else 4,
+                "operations": 400}
 
     def detail(self, rank):
         return self.row(rank) | {"answer": "fsync(2) of /x/events, 310 ms\nnvml: 1980 MHz"}
@@ -177,27 +200,34 @@ class AllNodes(Collector):
         slow, end = second >= 20, self.start_ms - (STEPS - second) * 1e3
         return {"step": None, "last_step": None, "from_unix_ms": end - 1000, "until_unix_ms": end,
                 "own_ms": [1000 if slow and rank == 2 else 700 for rank in range(4)] + [0, 0],
-                "inside_ms": [0 if slow and rank == 2 else 300 for rank in range(4)] + [0, 0], "lost_ms": [900 * (slow and rank == 2) for rank in range(6)]}
+                "inside_ms": [0 if slow and rank == 2 else 300 for rank in range(4)] + [0, 0],
+                "lost_ms": [900 * (slow and rank == 2) for rank in range(6)]}
 
     def snapshot(self):
         level = ["ebpf", "proc", "ebpf"]
         hosts = [{"host": f"host-{name}", "state": "silent" if name == "c" else "heard", "level": level[i], "ranks": 2,
                   "heard_unix_ms": self.start_ms - 3600e3 * (name == "c")} for i, name in enumerate("abc")]
         return {"snapshot": {
-            "unix_ms": self.start_ms, "job": {"id": JOB, "all_nodes": True, "processes": 6, "ranks_total": 6, "communicators": 1, "operations": 2400},
+            "unix_ms": self.start_ms,
+            "job": {"id": JOB, "all_nodes": True, "processes": 6, "ranks_total": 6, "communicators": 1,
+                    "operations": 2400},
             "watchdog": None, "sight": None, "ranks": [self.row(rank) for rank in range(6)], "hosts": hosts,
-            "communicators": [{"comm": "0x5eed", "name": "world", "size": 6, "members": [{"rank": rank, "calls": None} for rank in range(6)]}],
+            "communicators": [{"comm": "0x5eed", "name": "world", "size": 6,
+                               "members": [{"rank": rank, "calls": None} for rank in range(6)]}],
             "flights": [], "findings": ["a-3"],
-            "cells": {"changes": STEPS, "ranks": list(range(6)), "columns": [self.column(second) for second in range(1, STEPS + 1)]}}}
+            "cells": {"changes": STEPS, "ranks": list(range(6)),
+                      "columns": [self.column(second) for second in range(1, STEPS + 1)]}}}
 
 
 class Terminal:
     def __init__(self, folder, command, environment=None):
         self.server = ["tmux", "-u", "-S", str(folder / uuid.uuid4().hex[:8]), "-f", "/dev/null"]
         # The terminal's size counts, whatever the shell has exported.
-        environment = dict(environment or os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder), COLUMNS="80", LINES="24")
+        environment = dict(environment or os.environ, LC_ALL="C.UTF-8", TZ="UTC", HOME=str(folder), COLUMNS="80",
+                           LINES="24")
         # The shell tells how the program ended and what it left of the terminal.
-        shell = f"env TERM=screen-256color {command}; echo \"status $?\"; stty -a | tr ';' '\\n' | grep -w -- icanon; sleep 1000"
+        shell = (f"env TERM=screen-256color {command}; echo \"status $?\"; stty -a | tr ';' '\\n' | grep -w -- icanon; "
+                 "sleep 1000")
         subprocess.run([*self.server, "new-session", "-d", "-x", "80", "-y", "24", shell], check=True, env=environment)
 
     def tmux(self, *arguments):
@@ -297,14 +327,16 @@ class OfAnotherJob(Collector):
 
 
 def falls_back(path):
-    """No collector of this job answers on this host: the one of all nodes is asked, whoever may have accepted the connection."""
+    """No collector of this job answers on this host: the one of all nodes is asked, whoever may have accepted the
+    connection."""
     for node in (None, Killed(path), OfAnotherJob(path)):
         of_all = AllNodes(path.with_name(path.stem + ".all-nodes"))
         of_all.open()
         if node:
             node.open()
         try:
-            top = subprocess.run([RANKWATCH, "top", "--once", "--job", JOB], capture_output=True, text=True, env=dict(os.environ, LC_ALL="C"), check=False)
+            top = subprocess.run([RANKWATCH, "top", "--once", "--job", JOB], capture_output=True, text=True,
+                                 env=dict(os.environ, LC_ALL="C"), check=False)
             if top.returncode or "all nodes" not in top.stdout:
                 sys.exit(f"FAILED: top --once does not fall back with {type(node).__name__}: {top}")
         finally:
@@ -318,8 +350,11 @@ def one_of_several(path):
     other = Collector(path.with_name(path.name.replace(JOB, JOB + "-too")))
     other.open()
     try:
-        top = subprocess.run([RANKWATCH, "top", "--once"], capture_output=True, text=True, env=dict(os.environ, LC_ALL="C.UTF-8"), check=False)
-        if top.returncode or not re.search(r"^ .* \(1 of \d+ jobs here\)", top.stdout) or not re.search(r"one of \d+ jobs here; --job NAME", top.stderr):
+        top = subprocess.run([RANKWATCH, "top", "--once"], capture_output=True, text=True,
+                             env=dict(os.environ, LC_ALL="C.UTF-8"), check=False)
+        if top.returncode or not re.search(r"^ .* \(1 of \d+ jobs here\)",
+                                           top.stdout) or not re.search(r"one of \d+ jobs here; --job NAME",
+                                                                        top.stderr):
             sys.exit(f"FAILED: top without --job beside another job: {top}")
     finally:
         other.close()
@@ -358,7 +393,8 @@ def collector_goes_and_comes(terminal, collector):
 
 
 def starts_within(folder, command, limit):
-    """How long the verdict takes to be on the screen, the terminal's own start included: the best of three, because others use the machine."""
+    """How long the verdict takes to be on the screen, the terminal's own start included: the best of three, because
+    others use the machine."""
     times = []
     for _ in range(3):
         begin = time.monotonic()
@@ -370,7 +406,8 @@ def starts_within(folder, command, limit):
                 ticks = sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
         finally:
             terminal.close()
-    print(f"the verdict is on the screen after {', '.join(f'{one:.2f}' for one in times)} s; CPU time {ticks / os.sysconf('SC_CLK_TCK'):.2f} s", flush=True)
+    print(f"the verdict is on the screen after {', '.join(f'{one:.2f}' for one in times)} s; CPU time "
+          f"{ticks / os.sysconf('SC_CLK_TCK'):.2f} s", flush=True)
     if min(times) > limit:
         sys.exit(f"FAILED: it took longer than {limit} s each time")
 
@@ -433,8 +470,10 @@ def dead(write):
 
 def over_without_argument(boxes, failures):
     """Where no collector serves the job, its boxes are shown; where it left none, that is said."""
-    job = json.loads(subprocess.run([RANKWATCH, "ls", "--json", boxes], capture_output=True, text=True, check=True).stdout.splitlines()[0])["job"]
-    for directory, status, words in ((boxes, 0, ("no collector is running", "OVER")), (boxes.parent / "none", 1, ("no collector serves job",))):
+    job = json.loads(subprocess.run([RANKWATCH, "ls", "--json", boxes], capture_output=True, text=True,
+                                    check=True).stdout.splitlines()[0])["job"]
+    for directory, status, words in ((boxes, 0, ("no collector is running", "OVER")),
+                                     (boxes.parent / "none", 1, ("no collector serves job",))):
         top = subprocess.run([RANKWATCH, "top", "--once", "--job", job], capture_output=True, text=True, check=False,
                              env=dict(os.environ, RANKWATCH_DIR=str(directory)))
         if top.returncode != status or not all(word in top.stderr + top.stdout for word in words):
@@ -446,7 +485,8 @@ def main():
     if not shutil.which("tmux"):
         skip("no tmux (Debian: tmux)")
     SCREENS.mkdir(exist_ok=True)
-    if os.geteuid() == 0:  # whose sockets are those of the whole machine: other jobs' collectors come, go and stand still
+    # whose sockets are those of the whole machine: other jobs' collectors come, go and stand still
+    if os.geteuid() == 0:
         stage.need_mount_namespace()
         stage.in_own_run_directory()
     if "dead" in sys.argv:
@@ -478,7 +518,8 @@ def main():
                           env=dict(os.environ, LC_ALL="C", TZ="UTC")).stdout
     if "STRAGGLER" not in once or not once.isascii() or "\x1b" in once:
         sys.exit(f"FAILED: --once: {once}")
-    data = json.loads(subprocess.run([RANKWATCH, "top", "--json", "--job", JOB], capture_output=True, text=True, check=True).stdout)
+    data = json.loads(subprocess.run([RANKWATCH, "top", "--json", "--job", JOB], capture_output=True, text=True,
+                                     check=True).stdout)
     if len(data["ranks"]) != RANKS or data["findings"][0]["id"] != "a-3":
         sys.exit("FAILED: --json")
     collector.close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two runs of one job name: when their black boxes lie in different directories, neither tells what the other's ranks do; when
-one follows the other, each has a collector of its own."""
+"""Two runs of one job name: when their black boxes lie in different directories, neither tells what the other's ranks
+do; when one follows the other, each has a collector of its own."""
 
 import json
 import pathlib
@@ -46,10 +46,11 @@ class Launcher:
 
 
 def find_collector(play):
-    """(path, launcher) of the collector of this stage's job; None. It has a path of its own, or the one that all share; no other is asked:
-    other tests stop their collectors, which then do not answer."""
+    """(path, launcher) of the collector of this stage's job; None. It has a path of its own, or the one that all share;
+    no other is asked: other tests stop their collectors, which then do not answer."""
     directory = pathlib.Path("/run/rankwatch") if stage.ROOT else play.runtime
-    own, shared = (f"{play.dir.name}*socket", "socket") if stage.ROOT else (f"rankwatch-{play.dir.name}*.sock", "rankwatch.sock")
+    own, shared = (f"{play.dir.name}*socket", "socket") if stage.ROOT else (f"rankwatch-{play.dir.name}*.sock",
+                                                                            "rankwatch.sock")
     for path in (*directory.glob(own), *directory.glob(shared)):
         try:
             launcher = Launcher(path)
@@ -71,8 +72,8 @@ def lets_in(path, job):
 
 
 def one_after_the_other(failures):
-    """Who comes when the last launcher has its summary comes too late, however long it takes the collector to end: it would get
-    the ranks of both."""
+    """Who comes when the last launcher has its summary comes too late, however long it takes the collector to end: it
+    would get the ranks of both."""
     with stage.Stage() as play:
         collector = play.start(stage.RANKWATCH, "collect", "--until-idle", "--quiet")
         found = stage.wait_until(lambda: find_collector(play), 30)
@@ -93,7 +94,8 @@ def main():
     with stage.Stage() as play, stage.Stage() as beside:
         other = beside.boxes
         first = play.start(stage.RANKWATCH, "run", "--findings", "-", "--",
-                           *stage.workload("--ranks=4", "--steps=100000", "--step-ms=80", "--elements=1024", "--fault=never",
+                           *stage.workload("--ranks=4", "--steps=100000", "--step-ms=80", "--elements=1024",
+                                           "--fault=never",
                                            "--fault-rank=2", "--fault-step=6", "--limit=20"))
         failures.check(stage.wait_until(lambda: findings(first), 30), "the first job's collector tells its hang")
         second = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*SIZES, "--steps=100"),
@@ -103,12 +105,15 @@ def main():
         failures.check(second.err.text().count(ELSEWHERE) == 1, "one line says why")
         failures.check(any(str(other) in line and "recorded" in line for line in summary(second)),
                        f"its end says where it was recorded: {summary(second)}")
-        own = play.start(stage.RANKWATCH, "run", "--job", play.dir.name + "-2", "--", *stage.workload(*SIZES, "--steps=100"),
+        own = play.start(stage.RANKWATCH, "run", "--job", play.dir.name + "-2", "--",
+                         *stage.workload(*SIZES, "--steps=100"),
                          RANKWATCH_DIR=str(other), WORKLOAD_EVENTS=None)
         own.wait(60)
-        failures.check(any("4 of 4 ranks" in line for line in summary(own)), f"with a name of its own it is watched: {summary(own)}")
+        failures.check(any("4 of 4 ranks" in line for line in summary(own)),
+                       f"with a name of its own it is watched: {summary(own)}")
         first.wait(60)
-        failures.check(any("4 of 4 ranks" in line for line in summary(first)), f"the first was watched alone: {summary(first)}")
+        failures.check(any("4 of 4 ranks" in line for line in summary(first)),
+                       f"the first was watched alone: {summary(first)}")
         if failures.count:
             print(second.err.text(), own.err.text(), first.err.text())
     failures.end()

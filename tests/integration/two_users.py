@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One rankwatchd, two users: each sees its own processes and jobs only, and what either tries to see of others, to stop or to
-slow down, fails aloud. Users are uids; no account is made. two_users.py RANKWATCHD HOST_STALLS [beside|timed|CASE]…"""
+"""One rankwatchd, two users: each sees its own processes and jobs only, and what either tries to see of others, to stop
+or to slow down, fails aloud. Users are uids; no account is made. two_users.py RANKWATCHD HOST_STALLS
+[beside|timed|CASE]…"""
 
 import ctypes
 import fcntl
@@ -77,13 +78,16 @@ def own_process(failures, _play):
         came = peer.listen(5, lambda record: record["tgid"] == pid)
         look = peer.ask(LOOK, pid)
         return {"error": answer["error"], "pid": answer["pid"], "came": came, "look": look["error"],
-                "tgids": sorted({record["tgid"] for record in peer.records}), "now": any(r["kind"] == 3 for r in peer.records)}
+                "tgids": sorted({record["tgid"] for record in peer.records}),
+                "now": any(r["kind"] == 3 for r in peer.records)}
 
     with Victim(ONE, "while :; do read x < /dev/null; sleep 0.03; done") as mine, Victim(OTHER_ONE) as theirs:
         for uid, victim in ((ONE, mine), (OTHER_ONE, theirs)):
             seen = as_user(uid, watch, victim.pid)
-            failures.check(seen.get("error") == 0 and seen["pid"] == victim.pid and seen["look"] == 0, f"uid {uid} watches its own: {seen}")
-            failures.check(seen.get("came") and seen["tgids"] == [victim.pid] and seen["now"], f"and sees it, and nobody else: {seen}")
+            failures.check(seen.get("error") == 0 and seen["pid"] == victim.pid and seen["look"] == 0,
+                           f"uid {uid} watches its own: {seen}")
+            failures.check(seen.get("came") and seen["tgids"] == [victim.pid] and seen["now"],
+                           f"and sees it, and nobody else: {seen}")
 
 
 def foreign_process(failures, _play):
@@ -125,7 +129,8 @@ def set_user_id(failures, play):
         victim.wait()
         return
     answer, look = as_user(ONE, watch, victim.pid)
-    failures.check(answer["error"] == EPERM and look["error"] == ENOENT, f"its own set-user-id program is refused: {answer['why']}")
+    failures.check(answer["error"] == EPERM and look["error"] == ENOENT,
+                   f"its own set-user-id program is refused: {answer['why']}")
     victim.kill()
     victim.wait()
 
@@ -208,7 +213,8 @@ def pid_used_again(failures, _play):
         return
     os.kill(reborn[0], signal.SIGKILL)
     os.waitpid(reborn[0], 0)
-    failures.check(seen.get("watched") == 0 and seen["dead"]["error"] == ESRCH, f"the pidfd of one that has ended is of nobody: {seen}")
+    failures.check(seen.get("watched") == 0 and seen["dead"]["error"] == ESRCH,
+                   f"the pidfd of one that has ended is of nobody: {seen}")
     failures.check(seen.get("look", {}).get("error") in (ESRCH, ENOENT) and not seen["foreign"],
                    f"of its number's next owner nothing is shown: {seen}")
     failures.check(seen.get("reborn", {}).get("error") == EPERM, f"who is refused: {seen}")
@@ -219,16 +225,18 @@ def start_ticks(pid):
 
 
 def forged_box(failures, play):
-    """A black box of a user's whose lock is held by a set-user-id program, with that one's start time: his collector says that it does not
-    look there, and does not ask the helper to."""
+    """A black box of a user's whose lock is held by a set-user-id program, with that one's start time: his collector
+    says that it does not look there, and does not ask the helper to."""
     program = play.dir / "sleep-as-root"
     shutil.copy(shutil.which("sleep"), program)
     program.chmod(0o4755)
     stage.give(play, ONE)
     os.chown(program, 0, 0)
     program.chmod(0o4755)
-    job = stage.run_as(ONE, play, *stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--limit=60"), **play.plugin())
-    if not failures.check(stage.wait_until(lambda: len(list(play.boxes.rglob("*.rwbox"))) == 2, 30), "a job leaves boxes"):
+    job = stage.run_as(ONE, play, *stage.workload("--ranks=2", "--steps=1000", "--step-ms=20", "--limit=60"),
+                       **play.plugin())
+    if not failures.check(stage.wait_until(lambda: len(list(play.boxes.rglob("*.rwbox"))) == 2, 30),
+                          "a job leaves boxes"):
         return
     box = next(iter(play.boxes.rglob("rank0-*.rwbox")))
     ticks = struct.pack("<Q", start_ticks(int(box.stem.partition("-")[2])))
@@ -254,8 +262,10 @@ def forged_box(failures, play):
             print("skipped: set-user-id programs do not work here (nosuid)")
             return
         collector = stage.run_as(ONE, play, stage.RANKWATCH, "collect", "--job", play.dir.name)
-        told = stage.wait_until(lambda: [line for _, line in collector.err.lines if "points at a process that is not watched" in line], 20)
-        failures.check(told and f"process {victim} has uids {ONE}, 0" in told[0], f"a box that points there is refused aloud: {told}")
+        told = stage.wait_until(lambda: [line for _, line in collector.err.lines
+                                         if "points at a process that is not watched" in line], 20)
+        failures.check(told and f"process {victim} has uids {ONE}, 0" in told[0],
+                       f"a box that points there is refused aloud: {told}")
         collector.popen.terminate()
         collector.wait(10)
     finally:
@@ -266,9 +276,11 @@ def forged_box(failures, play):
 def no_pidfd(failures, _play):
     def try_it(kind):
         peer = Peer()
-        files = {"file": lambda: os.open("/dev/null", os.O_RDONLY), "directory": lambda: os.open("/proc/self", os.O_RDONLY),
+        files = {"file": lambda: os.open("/dev/null", os.O_RDONLY),
+                 "directory": lambda: os.open("/proc/self", os.O_RDONLY),
                  "pipe": lambda: os.pipe()[0], "socket": lambda: socket.socket().detach(),
-                 "two": lambda: os.pidfd_open(os.getpid()), "none": lambda: -1, "with a look": lambda: os.pidfd_open(os.getpid())}
+                 "two": lambda: os.pidfd_open(os.getpid()), "none": lambda: -1,
+                 "with a look": lambda: os.pidfd_open(os.getpid())}
         fd = files[kind]()
         fds = [] if kind == "none" else [fd, fd] if kind == "two" else [fd]
         try:
@@ -315,12 +327,14 @@ def lingering(failures, _play):
         slowest = max(slowest, time.monotonic() - asked)
         failures.check(answer.get("error") == 0, "another user is greeted") if answer.get("error") else None
     failures.check(os.waitpid(pid, 0)[1] == 0, "sockets that linger were handed over")
-    failures.check(slowest < 2.0, f"the slowest of 20 greetings took {slowest:.2f} s, the whole {time.monotonic() - begin:.1f} s", timed=True)
+    failures.check(slowest < 2.0, f"the slowest of 20 greetings took {slowest:.2f} s, the whole "
+                                  f"{time.monotonic() - begin:.1f} s", timed=True)
 
 
 def stopped_peer(failures, _play):
     """One client never reads; the other's records are all there."""
-    noise = "import threading,time\n[threading.Thread(target=lambda: [time.sleep(0.011) for _ in iter(int, 1)]).start() for _ in range(64)]"
+    noise = ("import threading,time\n[threading.Thread(target=lambda: [time.sleep(0.011) for _ in iter(int, "
+             "1)]).start() for _ in range(64)]")
     with Victim(ONE, f"exec {PYTHON} -c '{noise}'") as mine, Victim(OTHER_ONE) as theirs:
         def stand_still(pid, ready):
             peer = Peer()
@@ -354,7 +368,8 @@ def stopped_peer(failures, _play):
         still = json.loads(os.read(results[0], 65536))
         failures.check(seen.get("error") == 0 and seen["records"] >= 20 and seen["lost"] and seen["lost"][0] == 0,
                        f"who listens beside one that does not gets everything: {seen}")
-        failures.check(still.get("error") == 0 and still["lost"] and still["lost"][0] > 0, f"who does not is told what it lost: {still}")
+        failures.check(still.get("error") == 0 and still["lost"] and still["lost"][0] > 0,
+                       f"who does not is told what it lost: {still}")
 
 
 def foreign_waker(failures, play):
@@ -371,7 +386,8 @@ def foreign_waker(failures, play):
         return [[r["waker"], r["waker_tid"], r["waker_tgid"]] for r in peer.records if r["waker"]]
 
     read = f"exec {PYTHON} -c \"import os; fd = os.open('{fifo}', os.O_RDWR)\nwhile True: os.read(fd, 1)\""
-    write = f"exec {PYTHON} -c \"import os, time; fd = os.open('{fifo}', os.O_RDWR)\nwhile True: os.write(fd, b'x'); time.sleep(0.1)\""
+    write = (f"exec {PYTHON} -c \"import os, time; fd = os.open('{fifo}', os.O_RDWR)\nwhile True: os.write(fd, b'x'); "
+             "time.sleep(0.1)\"")
     for writer, expected in ((OTHER_ONE, [["other user", OTHER, 0]]), (ONE, None)):
         with Victim(ONE, read) as reader, Victim(writer, write) as waker:
             expected = expected or [[pathlib.Path(f"/proc/{waker.pid}/comm").read_text().strip(), waker.pid, waker.pid]]
@@ -399,10 +415,12 @@ def too_many(failures, _play):
         return answers
 
     answers = as_user(ONE, connect, 20)
-    failures.check(answers[:16] == [0] * 16 and set(answers[16:]) <= {EUSERS, "gone"}, f"of 20 connections of one user 16 are served: {answers}")
+    failures.check(answers[:16] == [0] * 16 and set(answers[16:]) <= {EUSERS, "gone"},
+                   f"of 20 connections of one user 16 are served: {answers}")
     again = stage.wait_until(lambda: as_user(ONE, connect, 1) == [0], 5)
     failures.check(again, "when they have gone, the next is")
-    failures.check(as_user(ONE, lambda: Peer(hello=False).ask(HELLO, version=7))["error"] != 0, "another version is refused")
+    failures.check(as_user(ONE, lambda: Peer(hello=False).ask(HELLO, version=7))["error"] != 0,
+                   "another version is refused")
 
 
 def three_jobs(failures, _play):
@@ -412,11 +430,14 @@ def three_jobs(failures, _play):
         lock = stage.scenarios()["lock"]
         plain = ("--ranks=4", "--elements=1024", "--step-ms=40", "--steps=200")
         jobs = {
-            "slow": stage.run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.demo_workload(lock)),
+            "slow": stage.run_as(ONE, slow, stage.RANKWATCH, "run", "--findings", "-", "--",
+                                 *stage.demo_workload(lock)),
             "quiet": stage.run_as(ONE, quiet, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
-            "others": stage.run_as(OTHER_ONE, others, stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*plain)),
+            "others": stage.run_as(OTHER_ONE, others, stage.RANKWATCH, "run", "--findings", "-", "--",
+                                   *stage.workload(*plain)),
         }
-        watched = stage.wait_until(lambda: all("with eBPF (rankwatchd)" in job.err.text_now() for job in jobs.values()), 20)
+        watched = stage.wait_until(lambda: all("with eBPF (rankwatchd)" in job.err.text_now() for job in jobs.values()),
+                                   20)
         failures.check(watched, "each job says that it is watched through rankwatchd")
         programs = helpers_programs()
         failures.check(programs is None or len(programs) == 1, f"one set of programs is loaded: {programs}")
@@ -442,30 +463,38 @@ def three_jobs(failures, _play):
 
 
 def helper_pids():
-    return [HELPER.popen.pid, *map(int, pathlib.Path(f"/proc/{HELPER.popen.pid}/task/{HELPER.popen.pid}/children").read_text().split())]
+    return [HELPER.popen.pid,
+            *map(int, pathlib.Path(f"/proc/{HELPER.popen.pid}/task/{HELPER.popen.pid}/children").read_text().split())]
 
 
 def helpers_programs():
-    """Ids of the helper's programs for one tracepoint: of those that are loaded, the ones that it holds. None without bpftool."""
-    shown = subprocess.run(["bpftool", "prog", "show", "-j"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    """Ids of the helper's programs for one tracepoint: of those that are loaded, the ones that it holds. None without
+    bpftool."""
+    shown = subprocess.run(["bpftool", "prog", "show", "-j"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           text=True)
     held = {int(line.split()[1]) for pid in helper_pids() for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir()
             for line in file.read_text().splitlines() if line.startswith("prog_id:")}
-    return held & {p["id"] for p in json.loads(shown.stdout) if p.get("name") == "on_switch"} if shown.returncode == 0 else None
+    return held & {p["id"] for p in json.loads(shown.stdout)
+                   if p.get("name") == "on_switch"} if shown.returncode == 0 else None
 
 
 def stalls(failures, _play):
-    """The kernel's own table, through the helper, against the clock of the thread that waited: for root, and for an ordinary user."""
+    """The kernel's own table, through the helper, against the clock of the thread that waited: for root, and for an
+    ordinary user."""
     for whose, begin in (("root", []), ("a user", stage.as_uid(ONE))):
-        run = subprocess.run([*begin, HOST_STALLS, "--helper"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        run = subprocess.run([*begin, HOST_STALLS, "--helper"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True)
         print("    " + run.stdout.replace("\n", "\n    "))
-        failures.check(run.returncode == 0, f"waits match the clock of {whose}'s thread that waited: status {run.returncode}")
+        failures.check(run.returncode == 0,
+                       f"waits match the clock of {whose}'s thread that waited: status {run.returncode}")
 
 
 def killed(failures, _play):
     """The helper ends and comes again: the collector falls to /proc meanwhile, says so, and goes back to it."""
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--",
-                         *stage.workload("--ranks=2", "--elements=1024", "--step-ms=40", "--steps=100000", "--limit=25"))
+                         *stage.workload("--ranks=2", "--elements=1024", "--step-ms=40", "--steps=100000",
+                                         "--limit=25"))
         said = stage.wait_until(lambda: any("(rankwatchd)" in line for _, line in job.err.lines), 20)
         failures.check(said, "watched through the helper")
         HELPER.stop()
@@ -473,8 +502,10 @@ def killed(failures, _play):
         failures.check(lost, "that it has gone is said")
         HELPER.start()
         environment = play.environment()
-        back = stage.wait_until(lambda: "with eBPF (rankwatchd)" in subprocess.run([stage.RANKWATCH, "ls"], env=environment,
-                                                                                  stdout=subprocess.PIPE, text=True).stdout, 20, 0.5)
+        back = stage.wait_until(lambda: "with eBPF (rankwatchd)" in subprocess.run([stage.RANKWATCH, "ls"],
+                                                                                   env=environment,
+                                                                                  stdout=subprocess.PIPE,
+                                                                                   text=True).stdout, 20, 0.5)
         failures.check(back, "and when it is there again, it is asked again")
         job.popen.terminate()
         job.wait(60)
@@ -497,8 +528,10 @@ def activated(failures, play):
         caps = "+cap_34,+cap_38,+cap_39"  # CAP_SYSLOG, CAP_PERFMON, CAP_BPF
         script = 'exec env LISTEN_PID=$$ LISTEN_FDS=1 "$0"'
         fd = os.dup(given.fileno())
-        return subprocess.Popen(["setpriv", "--reuid=61003", "--regid=61003", "--clear-groups", "--inh-caps=-all," + caps,
-                                 "--ambient-caps=-all," + caps, "--bounding-set=-all," + caps, "bash", "-c", f"exec 3<&{fd}; " + script,
+        return subprocess.Popen(["setpriv", "--reuid=61003", "--regid=61003", "--clear-groups",
+                                 "--inh-caps=-all," + caps,
+                                 "--ambient-caps=-all," + caps, "--bounding-set=-all," + caps, "bash", "-c",
+                                 f"exec 3<&{fd}; " + script,
                                  HELPER.program], stderr=subprocess.PIPE, text=True, pass_fds=[fd])
 
     helper = start(listener)
@@ -509,17 +542,20 @@ def activated(failures, play):
     with Victim(ONE) as mine:
         def watch(pid):
             peer = Peer(path=str(path))
-            return [peer.watch(pid)["error"], peer.listen(5, lambda record: record["tgid"] == pid), peer.ask(LOOK, pid)["error"]]
+            return [peer.watch(pid)["error"], peer.listen(5, lambda record: record["tgid"] == pid),
+                    peer.ask(LOOK, pid)["error"]]
         failures.check(as_user(ONE, watch, mine.pid) == [0, True, 0], "a user's process is watched through it")
     helper.terminate()
     failures.check(helper.wait(10) == 0, "SIGTERM ends it")
     wrong = start(stream)
-    failures.check(wrong.wait(10) == 1 and "ListenSequentialPacket" in wrong.stderr.read(), "a socket of another type is refused in words")
+    failures.check(wrong.wait(10) == 1 and "ListenSequentialPacket" in wrong.stderr.read(),
+                   "a socket of another type is refused in words")
 
 
 # Beside other tests: who may do what. Without them, as times are compared: timed.
 CASES = {
-    "beside": [own_process, foreign_process, set_user_id, pid_used_again, forged_box, no_pidfd, lingering, stopped_peer, foreign_waker,
+    "beside": [own_process, foreign_process, set_user_id, pid_used_again, forged_box, no_pidfd, lingering, stopped_peer,
+               foreign_waker,
                too_many, activated, killed, three_jobs],
     "timed": [stalls],
 }
@@ -527,11 +563,14 @@ CASES = {
 
 def confined(failures):
     for pid in helper_pids():
-        status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+        status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+                      if ":\t" in line)
         kept = KEPT in HELPER.first and pid == HELPER.popen.pid
-        failures.check(kept or int(status["CapPrm"], 16) == int(status["CapBnd"], 16) == 0, f"process {pid} has no capability")
+        failures.check(kept or int(status["CapPrm"], 16) == int(status["CapBnd"], 16) == 0,
+                       f"process {pid} has no capability")
         failures.check(status["Uid"].split()[0] == "65534" and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2",
-                       f"it is nobody, gains nothing by exec, and has a filter for system calls: {status['Uid'].split()}")
+                       "it is nobody, gains nothing by exec, and has a filter for system calls: "
+                       f"{status['Uid'].split()}")
 
 
 def main(names):
@@ -543,7 +582,8 @@ def main(names):
         stage.skip(said)
     try:
         confined(failures)
-        for case in [case for group, cases in CASES.items() for case in cases if not names or group in names or case.__name__ in names]:
+        for case in [case for group, cases in CASES.items() for case in cases if not names or group in names
+                     or case.__name__ in names]:
             print(f"-- {case.__name__}", flush=True)
             with stage.Stage() as play:
                 case(failures, play)
@@ -558,7 +598,8 @@ if __name__ == "__main__":
         stage.skip("two users are played by root only")
     stage.need_mount_namespace()
     reach = stage.as_uid(ONE)
-    if subprocess.run([*reach, "test", "-x", stage.RANKWATCH or sys.argv[1]]).returncode or subprocess.run([*reach, PYTHON, "-c", ""]).returncode:
+    if subprocess.run([*reach, "test", "-x", stage.RANKWATCH
+                       or sys.argv[1]]).returncode or subprocess.run([*reach, PYTHON, "-c", ""]).returncode:
         stage.skip(f"another user may not reach {stage.RANKWATCH or sys.argv[1]} or {PYTHON}")
     stage.in_own_run_directory()
     HELPER, HOST_STALLS = stage.Helper(sys.argv[1]), sys.argv[2]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of the distribution's packages that are not installed here: fetched and unpacked, because to install them starts their services."""
+"""Programs of the distribution's packages that are not installed here: fetched and unpacked, because to install them
+starts their services."""
 
 import shutil
 import subprocess

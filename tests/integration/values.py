@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""values.py NAME [VARIABLE=VALUE…]: plays a scenario of `rankwatch demo` whose data are bad, or look so, and compares what is
-found with the table of scenarios, and when with the workload's own record."""
+"""values.py NAME [VARIABLE=VALUE…]: plays a scenario of `rankwatch demo` whose data are bad, or look so, and compares
+what is found with the table of scenarios, and when with the workload's own record."""
 
 import sys
 
@@ -23,9 +23,11 @@ def named(scenario):
 
 def check_finding(failures, scenario, finding):
     if scenario["peer"]:
-        failures.check(finding["confidence"] == "inconclusive" and finding["scope"] == "link", "neither of the two is accused")
+        failures.check(finding["confidence"] == "inconclusive" and finding["scope"] == "link",
+                       "neither of the two is accused")
     values, operation = finding.get("values") or {}, finding.get("operation") or {}
-    failures.check(values.get("origin") == scenario["origin"] or scenario["origin"] is None, f"origin {values.get('origin')}")
+    failures.check(values.get("origin") == scenario["origin"] or scenario["origin"] is None,
+                   f"origin {values.get('origin')}")
     if scenario["origin"] and scenario["first_bad"] >= 0:
         failures.check(values.get("first_bad") == scenario["first_bad"], f"first bad element {values.get('first_bad')}")
     failures.check(operation.get("function") is not None and operation.get("sequence") is not None,
@@ -40,14 +42,15 @@ def check_time(failures, events, at_ns):
 
 
 def last_words(lines):
-    """Of each time that somebody made bad values: a second one is another finding of the same id, seen first at another time."""
+    """Of each time that somebody made bad values: a second one is another finding of the same id, seen first at another
+    time."""
     return list({(finding["id"], finding["first_seen"]): finding for _, finding in lines}.values())
 
 
 def check_faulty(failures, name, scenario, events, lines):
     true = [(at_ns, finding) for at_ns, finding in loud(lines) if finding["kind"] == scenario["kind"]]
-    # That the rank's magnitudes leave the others' first is said, too, of the same rank. Where others use the CPUs as well, operations of the
-    # stand-in take longer: that is true, and accuses nobody.
+    # That the rank's magnitudes leave the others' first is said, too, of the same rank. Where others use the CPUs as
+    # well, operations of the stand-in take longer: that is true, and accuses nobody.
     false = [finding["text"] for _, finding in loud(lines)
              if (finding["kind"], finding["scope"], finding["confidence"]) != ("slowdown", "job", "inconclusive") and
              (finding["kind"] not in (scenario["kind"], "drift") or named(scenario) not in (None, finding["ranks"]))]
@@ -56,7 +59,8 @@ def check_faulty(failures, name, scenario, events, lines):
         return
     last = last_words(true)
     failures.check(len({finding["id"] for _, finding in true}) == 1, "what it led to is no finding of its own")
-    failures.check(len(last) == BIRTHS.get(name, len(last)), f"told {len(last)} times, made {BIRTHS.get(name, 'at least once')}: "
+    failures.check(len(last) == BIRTHS.get(name, len(last)),
+                   f"told {len(last)} times, made {BIRTHS.get(name, 'at least once')}: "
                    f"{[finding['text'] for finding in last]}")
     # A flipped bit is the stand-in's doing, of which nobody records the time.
     if not any(entry.startswith("SIM_NCCL_FLIP=") for entry in scenario["environment"]):

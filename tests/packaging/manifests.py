@@ -9,8 +9,10 @@ import yaml
 
 CONTRIB = pathlib.Path(__file__).resolve().parents[2] / "contrib"
 JOBS = CONTRIB / "kubernetes" / "example"
-NATS = {"Chart.yaml": "apiVersion: v2\nname: nats\nversion: 2.14.0\n", "templates/_name.tpl": '{{ define "nats.fullname" }}{{ .Release.Name }}-nats{{ end }}\n',
-        "templates/service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: '{{ include \"nats.fullname\" . }}'}\nspec: {ports: [{name: nats, port: 4222}]}\n"}
+NATS = {"Chart.yaml": "apiVersion: v2\nname: nats\nversion: 2.14.0\n",
+        "templates/_name.tpl": '{{ define "nats.fullname" }}{{ .Release.Name }}-nats{{ end }}\n',
+        "templates/service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: '{{ include \"nats.fullname\" . "
+                                  "}}'}\nspec: {ports: [{name: nats, port: 4222}]}\n"}
 
 
 class RefusedError(Exception):
@@ -78,7 +80,9 @@ class Chart:
 
 def all_charted(chart):
     """Every object that the chart can make."""
-    made = chart.release("rankwatch", "monitoring.enabled=true", "monitoring.labels.release=prometheus", "dashboard.enabled=true")
+    made = chart.release("rankwatch", "monitoring.enabled=true", "monitoring.labels.release=prometheus",
+                         "dashboard.enabled=true")
     for file in sorted(JOBS.glob("*job*.yaml")):
-        made += chart.release("train", "natsUrl=nats://nats.default:4222", "monitoring.enabled=true", "image.pullSecrets[0].name=registry", job=file.read_text())
+        made += chart.release("train", "natsUrl=nats://nats.default:4222", "monitoring.enabled=true",
+                              "image.pullSecrets[0].name=registry", job=file.read_text())
     return made

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""module_test.py BUILD: the module of the wheel and what makes the wheel, without network and without building a package. BUILD is a build tree
-with the command and the plugin."""
+"""module_test.py BUILD: the module of the wheel and what makes the wheel, without network and without building a
+package. BUILD is a build tree with the command and the plugin."""
 import base64
 import csv
 import hashlib
@@ -41,12 +41,14 @@ def program(folder, text):
     path = pathlib.Path(folder) / "rankwatch"
     path.write_text(text)
     path.chmod(0o755)
-    return mock.patch.object(_findings, "command_path", lambda: str(path)), mock.patch.object(_command, "command_path", lambda: str(path))
+    return (mock.patch.object(_findings, "command_path", lambda: str(path)),
+            mock.patch.object(_command, "command_path", lambda: str(path)))
 
 
 class Findings(unittest.TestCase):
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory()) if hasattr(self, "enterContext") else tempfile.mkdtemp()
+        self.folder = (self.enterContext(tempfile.TemporaryDirectory()) if hasattr(self, "enterContext")
+                       else tempfile.mkdtemp())
 
     def command(self, text):
         for patch in program(self.folder, text):
@@ -55,17 +57,21 @@ class Findings(unittest.TestCase):
 
     def test_has_the_keys_of_the_schema_with_their_types(self):
         finding = rankwatch.Finding.from_json(LINE)
-        self.assertEqual((finding.kind, finding.ranks, finding.late.waiting, finding.cause.class_), ("straggler", [2], [0, 1, 3], "sleep"))
-        self.assertEqual((finding.watchdog.from_, finding.where[0].host, finding.evidence[0].ms), ("PyTorch", "n7", 598.5))
+        self.assertEqual((finding.kind, finding.ranks, finding.late.waiting, finding.cause.class_),
+                         ("straggler", [2], [0, 1, 3], "sleep"))
+        self.assertEqual((finding.watchdog.from_, finding.where[0].host, finding.evidence[0].ms),
+                         ("PyTorch", "n7", 598.5))
         self.assertEqual(finding.time.isoformat(), "2026-01-02T03:04:05.678000+00:00")
         self.assertEqual(finding.incident.chain[0].follows, None)
-        self.assertEqual((finding.first_seen, finding.job.ranks_total, finding.values, str(finding)), (None, None, None, "rank 2 is late"))
+        self.assertEqual((finding.first_seen, finding.job.ranks_total, finding.values, str(finding)),
+                         (None, None, None, "rank 2 is late"))
         self.assertEqual(finding.raw["new"], 1)
 
     def test_knows_every_key_that_the_command_writes(self):
         text = (SOURCE / "docs" / "findings.md").read_text(encoding="utf-8")
         table = text[text.index("## Keys"):text.index("Names in a finding")]
-        keys = {key for line in table.splitlines() if line.startswith("| `") for key in line.split("|")[1].replace("`", "").replace(" ", "").split(",")}
+        keys = {key for line in table.splitlines() if line.startswith("| `")
+                for key in line.split("|")[1].replace("`", "").replace(" ", "").split(",")}
         known = {field.name for field in rankwatch.Finding.__dataclass_fields__.values()} - {"raw"}
         self.assertEqual(known, keys)
 
@@ -75,7 +81,8 @@ class Findings(unittest.TestCase):
                 rankwatch.Finding.from_json(line)
 
     def test_are_yielded_as_the_command_prints_them(self):
-        self.command(f"#!/bin/sh\n[ \"$*\" = 'findings --json --job j --follow' ] || exit 3\necho '{LINE}'\necho '{LINE}'\n")
+        self.command(f"#!/bin/sh\n[ \"$*\" = 'findings --json --job j --follow' ] || exit 3\necho '{LINE}'\necho "
+                     f"'{LINE}'\n")
         self.assertEqual([finding.id for finding in rankwatch.findings("j", follow=True)], ["0badf00d-0"] * 2)
 
     def test_without_a_collector_raise_its_line(self):
@@ -116,7 +123,8 @@ class Steps(unittest.TestCase):
         code = "import rankwatch, rankwatch._step as s; rankwatch.step(7); print(bool(s._function))"
         environment = dict(os.environ, PYTHONPATH=str(SOURCE / "packaging/python"), PYTHONDONTWRITEBYTECODE="1")
         for preload, told in (("", "False"), (str(BUILD / "plugin/libnccl-profiler-rankwatch.so"), "True")):
-            said = subprocess.run([sys.executable, "-c", code], env=dict(environment, LD_PRELOAD=preload), capture_output=True, text=True, check=True)
+            said = subprocess.run([sys.executable, "-c", code], env=dict(environment, LD_PRELOAD=preload),
+                                  capture_output=True, text=True, check=True)
             self.assertEqual(said.stdout.strip(), told, said.stderr)
 
     def test_numbers_that_are_none_are_left_out(self):
@@ -141,7 +149,9 @@ class Steps(unittest.TestCase):
     def test_callbacks_tell_the_trainers_own_numbers(self):
         told = []
         _step._function = told.append
-        trainers = {"lightning": types.ModuleType("lightning"), "lightning.pytorch": types.ModuleType("lightning.pytorch"), "transformers": types.ModuleType("transformers")}
+        trainers = {"lightning": types.ModuleType("lightning"),
+                    "lightning.pytorch": types.ModuleType("lightning.pytorch"),
+                    "transformers": types.ModuleType("transformers")}
         trainers["lightning.pytorch"].Callback = trainers["transformers"].TrainerCallback = object
         with mock.patch.dict(sys.modules, trainers):
             import rankwatch.lightning
@@ -168,7 +178,8 @@ class Command(unittest.TestCase):
             if binary is not None:
                 path.write_bytes(binary)
                 path.chmod(0o755)
-            code = (f"import sys; sys.path.insert(0, {str(SOURCE / 'packaging/python')!r}); sys.dont_write_bytecode = True\n"
+            code = (f"import sys; sys.path.insert(0, {str(SOURCE / 'packaging/python')!r}); sys.dont_write_bytecode = "
+                    "True\n"
                     f"from rankwatch import _command as c; c.command_path = lambda: {str(path)!r}\n"
                     f"sys.argv = ['rankwatch', *{list(arguments)!r}]; sys.exit(c.main())")
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -202,7 +213,8 @@ class Wheel(unittest.TestCase):
     def tree(self, folder):
         """The layout of the relocatable tree, of files that nobody reads here and of a command that prints a word."""
         tree = pathlib.Path(folder) / "tree"
-        for part in ("bin", "lib", "include/rankwatch", "share/doc/rankwatch", "share/rankwatch/terminfo/x", "share/man/man1", "share/fish",
+        for part in ("bin", "lib", "include/rankwatch", "share/doc/rankwatch", "share/rankwatch/terminfo/x",
+                     "share/man/man1", "share/fish",
                      "share/zsh", "share/bash-completion"):
             (tree / part).mkdir(parents=True)
             (tree / part / "file").write_text(part)
@@ -216,7 +228,8 @@ class Wheel(unittest.TestCase):
     def make(self, tree, folder):
         path = pathlib.Path(folder)
         path.mkdir()
-        subprocess.run([sys.executable, SOURCE / "packaging/wheel.py", tree, "1.2.3", "linux_test", path], check=True, capture_output=True, text=True,
+        subprocess.run([sys.executable, SOURCE / "packaging/wheel.py", tree, "1.2.3", "linux_test", path], check=True,
+                       capture_output=True, text=True,
                        env=dict(os.environ, SOURCE_DATE_EPOCH="1700000001"))
         return path / "rankwatch-1.2.3-py3-none-linux_test.whl"
 
@@ -242,12 +255,14 @@ class Wheel(unittest.TestCase):
         self.assertEqual(sorted(row[0] for row in rows), sorted(names))
         for name, digest, size in rows[:-1]:
             content = archive.read(name)
-            self.assertEqual(digest, "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode(), name)
+            self.assertEqual(digest, "sha256="
+                             + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode(), name)
             self.assertEqual(int(size), len(content), name)
 
     def run_it(self, site):
         (site / "rankwatch/_tree/bin/rankwatch").chmod(0o755)
-        said = subprocess.run([sys.executable, "-m", "rankwatch", "version"], env=dict(os.environ, PYTHONPATH=str(site)), capture_output=True, text=True)
+        said = subprocess.run([sys.executable, "-m", "rankwatch", "version"],
+                              env=dict(os.environ, PYTHONPATH=str(site)), capture_output=True, text=True)
         self.assertEqual((said.returncode, said.stdout.split()[0]), (0, "rankwatch"), said.stderr)
 
     def test_a_tree_that_is_not_whole_makes_none(self):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""packages.py DIRECTORY SIM ROOT…: tries the .deb of scripts/package in roots that debootstrap has made, as root, and the .rpm with this system's rpm
-in the same roots. DIRECTORY has the packages, SIM is the stand-in (root.py). Installed, looked at, upgraded while a job runs, removed, purged: at the
-end nothing of it is left. The .deb are looked at by lintian where that is installed. Prints a line for each."""
+"""packages.py DIRECTORY SIM ROOT…: tries the .deb of scripts/package in roots that debootstrap has made, as root, and
+the .rpm with this system's rpm in the same roots. DIRECTORY has the packages, SIM is the stand-in (root.py). Installed,
+looked at, upgraded while a job runs, removed, purged: at the end nothing of it is left. The .deb are looked at by
+lintian where that is installed. Prints a line for each."""
 import pathlib
 import platform
 import re
@@ -13,7 +14,8 @@ import tempfile
 
 from root import Root, put_sim, shared_memory
 
-JOB = "/usr/bin/rankwatch run --job packages -- /sim/workload/workload --ranks 4 --steps 80 --step-ms 100 --fault lock --fault-ms 600 --fault-step 30 --fault-rank 2"
+JOB = ("/usr/bin/rankwatch run --job packages -- /sim/workload/workload --ranks 4 --steps 80 --step-ms 100 --fault "
+       "lock --fault-ms 600 --fault-step 30 --fault-rank 2")
 NEWER = "9.9.9"
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -25,7 +27,8 @@ def newer_deb(deb, folder):
     control = unpacked / "DEBIAN/control"
     control.write_text(re.sub(r"^Version: .*", f"Version: {NEWER}", control.read_text(), flags=re.MULTILINE))
     made = folder / f"{deb.stem}-newer.deb"
-    subprocess.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", unpacked, made], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["dpkg-deb", "-Zgzip", "--root-owner-group", "-b", unpacked, made], check=True,
+                   stdout=subprocess.DEVNULL)
     return made
 
 
@@ -34,13 +37,15 @@ def look_for_errors(debs):
         print("skipped lintian, which is not installed", flush=True)
         return True
     done = subprocess.run(["lintian", "--fail-on", "error,warning", *debs], capture_output=True, text=True)
-    print(f"{'FAILED' if done.returncode else 'ok    '}  .deb by lintian: no error and no warning\n{done.stdout}{done.stderr}".rstrip(), flush=True)
+    print(f"{'FAILED' if done.returncode else 'ok    '}  .deb by lintian: no error and no "
+          f"warning\n{done.stdout}{done.stderr}".rstrip(), flush=True)
     return not done.returncode
 
 
 def files(root):
     """What is there of rankwatch, but for the stand-in and what dpkg keeps of what it has done."""
-    found = subprocess.run(["find", root.path, "-xdev", "-name", "*rankwatch*", "-not", "-path", "*/packages/*"], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(["find", root.path, "-xdev", "-name", "*rankwatch*", "-not", "-path", "*/packages/*"],
+                           capture_output=True, text=True, check=True).stdout
     return sorted(found.split())
 
 
@@ -56,7 +61,8 @@ def upgrade_with_a_job(root, upgrade):
 def look(root):
     root.must_say("rankwatch version", "rankwatch ")
     root.must_say("rankwatch doctor", "/usr/lib/rankwatch/lib/libnccl-profiler-rankwatch.so", (0, 1))
-    root.run("test -e /usr/lib/systemd/system/rankwatchd.socket && test -x /usr/libexec/rankwatchd && grep -q '^ExecStart=/usr/libexec/rankwatchd$' "
+    root.run("test -e /usr/lib/systemd/system/rankwatchd.socket && test -x /usr/libexec/rankwatchd && grep -q "
+             "'^ExecStart=/usr/libexec/rankwatchd$' "
              "/usr/lib/systemd/system/rankwatchd.service")
 
 
@@ -73,7 +79,8 @@ def play_deb(root, debs, newer):
 
 
 def rpm(root, *arguments):
-    done = subprocess.run(["unshare", "--mount", "rpm", "--root", root.path, "--nodeps", *arguments], capture_output=True, text=True)
+    done = subprocess.run(["unshare", "--mount", "rpm", "--root", root.path, "--nodeps", *arguments],
+                          capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"rpm {arguments}: {done.stdout}{done.stderr}")
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""root.py TREE.tar.gz SIM ROOT…: tries the relocatable tree in roots of other systems, which debootstrap has made, as root. SIM is the stand-in's
-folder (sim/ of a build with the compiler of scripts/package, so that it runs in them). In each: version, doctor, a job with a late rank, top for
-a moment, report, the page, a trace, copy-to, uninstall. Where glibc is older than 2.28 or missing: one line says so, and a job runs all the same.
-Prints a line of each root: its system, its glibc, what was tried or what failed."""
+"""root.py TREE.tar.gz SIM ROOT…: tries the relocatable tree in roots of other systems, which debootstrap has made, as
+root. SIM is the stand-in's folder (sim/ of a build with the compiler of scripts/package, so that it runs in them). In
+each: version, doctor, a job with a late rank, top for a moment, report, the page, a trace, copy-to, uninstall. Where
+glibc is older than 2.28 or missing: one line says so, and a job runs all the same. Prints a line of each root: its
+system, its glibc, what was tried or what failed."""
 import contextlib
 import os
 import pathlib
@@ -18,7 +19,8 @@ import time
 LATE, LIMIT_S = 2, 120
 OLDEST_GLIBC = (2, 28)
 RANKWATCH = "/opt/rankwatch/bin/rankwatch"
-JOB = f"{RANKWATCH} run --job roots --save /saved -- /sim/workload/workload --ranks 4 --steps 40 --step-ms 100 --fault lock --fault-ms 600 --fault-step 8 --fault-rank {LATE}"
+JOB = (f"{RANKWATCH} run --job roots --save /saved -- /sim/workload/workload --ranks 4 --steps 40 --step-ms 100 "
+       f"--fault lock --fault-ms 600 --fault-step 8 --fault-rank {LATE}")
 
 
 class Root:
@@ -28,15 +30,18 @@ class Root:
         self.path, self.shm = path, shm
 
     def command(self, line):
-        script = (f"mount -t proc proc {self.path}/proc && mount --bind /dev {self.path}/dev && mount --bind {self.shm} {self.path}/dev/shm && "
+        script = (f"mount -t proc proc {self.path}/proc && mount --bind /dev {self.path}/dev && mount --bind "
+                  f"{self.shm} {self.path}/dev/shm && "
                   f"exec chroot {self.path} /bin/sh -c \"$0\"")
         return ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script, line]
 
     def environment(self):
-        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH": "/sim", "TERM": "xterm-256color", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH": "/sim", "TERM": "xterm-256color",
+                "HOME": "/root", "LC_ALL": "C.UTF-8"}
 
     def run(self, line, expected=(0,)):
-        done = subprocess.run(self.command(line), env=self.environment(), capture_output=True, text=True, errors="replace", timeout=LIMIT_S)
+        done = subprocess.run(self.command(line), env=self.environment(), capture_output=True, text=True,
+                              errors="replace", timeout=LIMIT_S)
         if done.returncode not in expected:
             raise AssertionError(f"{line}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
@@ -49,7 +54,8 @@ class Root:
 
     def start(self, line):
         """A job that is watched by now, and what it has said until then."""
-        job = subprocess.Popen(self.command(line), env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        job = subprocess.Popen(self.command(line), env=self.environment(), stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace")
         said = ""
         for text in job.stdout:
             said += text
@@ -133,7 +139,8 @@ def glibc_of(root):
 
 def play_refused(root, glibc):
     why = f"this is glibc {'.'.join(map(str, glibc))}" if glibc else "this system has none"
-    said = root.must_say(f"{RANKWATCH} run --save /saved -- echo works", "; the job runs without rankwatch").splitlines()
+    said = root.must_say(f"{RANKWATCH} run --save /saved -- echo works",
+                         "; the job runs without rankwatch").splitlines()
     if len(said) != 2 or said[0] != "works" or why not in said[1]:
         raise AssertionError(f"not one line with {why!r}: {said}")
     root.must_say(f"{RANKWATCH} top", why, (1,))
@@ -143,7 +150,8 @@ def try_in(tree, sim, path):
     with shared_memory() as shm:
         root = Root(path, shm)
         put(tree, sim, root)
-        system = root.run("PRETTY_NAME='no os-release'; [ ! -e /etc/os-release ] || . /etc/os-release; echo $PRETTY_NAME").strip()
+        system = root.run("PRETTY_NAME='no os-release'; [ ! -e /etc/os-release ] || . /etc/os-release; echo "
+                          "$PRETTY_NAME").strip()
         glibc = glibc_of(root)
         try:
             if glibc >= OLDEST_GLIBC:
@@ -153,7 +161,8 @@ def try_in(tree, sim, path):
         except (AssertionError, subprocess.TimeoutExpired) as failure:
             print(f"FAILED  {system}\n{failure}", flush=True)
             return False
-    done = "version, doctor, run, top, report, report --html, trace, copy-to, uninstall" if glibc >= OLDEST_GLIBC else "refused in one line, the job ran"
+    done = ("version, doctor, run, top, report, report --html, trace, copy-to, uninstall" if glibc >= OLDEST_GLIBC
+            else "refused in one line, the job ran")
     print(f"ok      {system}, glibc {'.'.join(map(str, glibc)) or 'none'}: {done}", flush=True)
     return True
 

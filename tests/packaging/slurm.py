@@ -18,7 +18,7 @@ OF_JOB = {"SLURM_JOB_ID": "77", "SLURM_JOBID": "77", "SLURM_STEP_ID": "0"}
 
 
 def run(command, **names):
-    return subprocess.run(command, env=names, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=names, capture_output=True, text=True)
 
 
 class Slurm(unittest.TestCase):

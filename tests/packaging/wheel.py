@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""wheel.py WHEEL STAND_IN: installs the wheel of scripts/package into a new venv, without network, and looks at a job with it. STAND_IN is the
-folder with the stand-in's libnccl.so.2 and libcuda.so.1 (build/sim). Four ranks of Python, rank 2 is late: rankwatch.findings() must yield it
-while the job runs, with the program's own step numbers. With PyTorch here the launcher is torchrun."""
+"""wheel.py WHEEL STAND_IN: installs the wheel of scripts/package into a new venv, without network, and looks at a job
+with it. STAND_IN is the folder with the stand-in's libnccl.so.2 and libcuda.so.1 (build/sim). Four ranks of Python,
+rank 2 is late: rankwatch.findings() must yield it while the job runs, with the program's own step numbers. With PyTorch
+here the launcher is torchrun."""
 import os
 import pathlib
 import shutil
@@ -26,7 +27,8 @@ for attempt in range(200):
 
 def install(folder, wheel):
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    subprocess.run([folder / "bin/pip", "install", "-q", "--no-index", "--disable-pip-version-check", wheel], check=True)
+    subprocess.run([folder / "bin/pip", "install", "-q", "--no-index", "--disable-pip-version-check", wheel],
+                   check=True)
     return folder / "bin"
 
 
@@ -41,9 +43,11 @@ def launcher(folder):
 
 def play(folder, programs, stand_in, boxes):
     environment = dict(os.environ, RANKWATCH_DIR=boxes, LD_LIBRARY_PATH=stand_in, FIRST_STEP=str(FIRST))
-    reader = subprocess.Popen([programs / "python", "-c", READER, "wheel"], env=environment, stdout=subprocess.PIPE, text=True)
-    job = subprocess.run([programs / "rankwatch", "run", "--job", "wheel", "--", *launcher(folder)], env=dict(environment, RANKWATCH_JOB="wheel"))
-    lines = reader.communicate(timeout=60)[0].splitlines()
+    reader = subprocess.Popen([programs / "python", "-c", READER, "wheel"], env=environment, stdout=subprocess.PIPE,
+                              text=True)
+    job = subprocess.run([programs / "rankwatch", "run", "--job", "wheel", "--", *launcher(folder)],
+                         env=dict(environment, RANKWATCH_JOB="wheel"))
+    lines = reader.communicate()[0].splitlines()
     return job.returncode, lines
 
 

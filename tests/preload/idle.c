@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROCESSES = 1000, AT_ONCE = 20 };
+enum { PROCESSES = 200, AT_ONCE = 20 };
 
 extern char **environ;
 

@@ -242,8 +242,8 @@ static bool is_finished(const struct rw_operation *operations, const enum box_sl
 }
 
 /* What of the operations is unfinished, and what the thread that finishes them saw last. */
-static void show_unfinished(const struct box_reader *reader, const struct rw_operation *operations, const enum box_slot *states,
-			    size_t count)
+static void show_unfinished(const struct box_reader *reader, const struct rw_operation *operations,
+			    const enum box_slot *states, size_t count)
 {
 	struct timespec now;
 
@@ -333,10 +333,12 @@ static void check_operation(const struct entry *entry, const struct rw_operation
 
 	if (same)
 		return;
-	fprintf(stderr, "operation %zu: known %#x function %u/%u dtype %u/%u count %lu root %d/%d addresses %d %d %d flags %#x\n",
-		number, operation->known, operation->function, entry->function, operation->dtype, entry->dtype,
-		operation->count, operation->root_or_peer, entry->root_or_peer, operation->stream == entry->stream,
-		operation->send_address == entry->send, operation->recv_address == entry->recv, operation->flags);
+	fprintf(
+	    stderr,
+	    "operation %zu: known %#x function %u/%u dtype %u/%u count %lu root %d/%d addresses %d %d %d flags %#x\n",
+	    number, operation->known, operation->function, entry->function, operation->dtype, entry->dtype,
+	    operation->count, operation->root_or_peer, entry->root_or_peer, operation->stream == entry->stream,
+	    operation->send_address == entry->send, operation->recv_address == entry->recv, operation->flags);
 	exit(1);
 }
 

@@ -278,7 +278,8 @@ static int run_policy(const char *policy, int rounds, bool aborts)
 	int failed = job_run(2, true, spoiled);
 	snprintf(line, sizeof(line), "rank 0: 1 NaN in the output of AllReduce %d of communicator", rounds);
 	failed |= !log_has(log, line);
-	snprintf(line, sizeof(line), "rank 1: 1 NaN in the %s of AllReduce %d of communicator", interposed ? "input" : "output", rounds);
+	snprintf(line, sizeof(line), "rank 1: 1 NaN in the %s of AllReduce %d of communicator",
+		 interposed ? "input" : "output", rounds);
 	failed |= !log_has(log, line);
 	failed |= !log_has(log, "first at 17 of 1003 elements");
 	failed |= aborts && !log_has(log, "RANKWATCH_ON_NAN=abort: the process ends here");
@@ -415,7 +416,8 @@ static void first(struct job *job)
 	job_header(&header);
 	CHECK(header.scan_every > 1 && header.scan_sampled_out == left_out);
 	CHECK(header.scan_host_ns + header.scan_gpu_ns < UINT64_C(3000000000));
-	fprintf(stderr, "rank %d: scans took %.3f s of the host and %.3f s of the GPU, now 1 in %u\n", job->rank, (double)header.scan_host_ns / 1e9, (double)header.scan_gpu_ns / 1e9, header.scan_every);
+	fprintf(stderr, "rank %d: scans took %.3f s of the host and %.3f s of the GPU, now 1 in %u\n", job->rank,
+		(double)header.scan_host_ns / 1e9, (double)header.scan_gpu_ns / 1e9, header.scan_every);
 }
 
 /*
@@ -475,7 +477,8 @@ static void unasked(struct job *job)
 		CHECK(!(operations[i].flags & RW_FLAG_UNSCANNABLE));
 	}
 	job_header(&header);
-	CHECK(!strcmp(header.scan_state, interposed ? "auto, inputs" : "none: no interposer, and auto scans before operations only"));
+	CHECK(!strcmp(header.scan_state,
+		      interposed ? "auto, inputs" : "none: no interposer, and auto scans before operations only"));
 	CHECK(interposed ? header.scan_buffers == ROUNDS : header.scan_launches == 0);
 }
 

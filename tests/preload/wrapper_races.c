@@ -18,7 +18,13 @@
 #include "tests/abi/player.h"
 #include "tests/null/null_nccl.h"
 
-enum { THREADS = 8, ROUNDS = 60 /* fewer communicators than the box has places */, CALLS = 4, COUNT = 16, LIMIT_S = 100 };
+enum {
+	THREADS = 8,
+	ROUNDS = 60 /* fewer communicators than the box has places */,
+	CALLS = 4,
+	COUNT = 16,
+	LIMIT_S = 100
+};
 
 static float buffer[COUNT];
 static void *_Atomic given[THREADS]; /* a communicator that thread is to abort */

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""beside.py THIS [OTHER]: two versions in one job. THIS and OTHER are folders where each was built; without OTHER the newest release is built in build-last,
-from the commit that kept its boxes. The plugin of one is watched by the collector of the other, and its boxes are read by the other's commands; a collector
-of one has its eBPF from the other's rankwatchd; hosts of both versions publish to one server, and the judge of either names the missing rank of either.
-What needs root is left out aloud without it."""
+"""beside.py THIS [OTHER]: two versions in one job. THIS and OTHER are folders where each was built; without OTHER the
+newest release is built in build-last, from the commit that kept its boxes. The plugin of one is watched by the
+collector of the other, and its boxes are read by the other's commands; a collector of one has its eBPF from the other's
+rankwatchd; hosts of both versions publish to one server, and the judge of either names the missing rank of either. What
+needs root is left out aloud without it."""
 import os
 import pathlib
 import subprocess
@@ -31,7 +32,8 @@ BOTH_WAYS = (("this", "other"), ("other", "this"))
 def build_last():
     """The newest release, where git still has it."""
     newest = max(path.parent for path in HERE.glob("*/expected.json"))
-    commit = subprocess.run(["git", "-C", SOURCE, "log", "--diff-filter=A", "--format=%H", "-1", "--", newest / "expected.json"], capture_output=True,
+    commit = subprocess.run(["git", "-C", SOURCE, "log", "--diff-filter=A", "--format=%H", "-1", "--",
+                             newest / "expected.json"], capture_output=True,
                             text=True, check=False).stdout.strip()
     if not commit:
         stage.skip(f"the history of {newest.name} is not here")
@@ -39,7 +41,8 @@ def build_last():
         subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", SOURCE, LAST], check=True)
     subprocess.run(["git", "-C", LAST, "checkout", "--quiet", commit], check=True)
     if not (LAST / "build/build.ninja").exists():
-        subprocess.run(["meson", "setup", "-Dtests=disabled", "-Dsim=disabled", "build"], cwd=LAST, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["meson", "setup", "-Dtests=disabled", "-Dsim=disabled", "build"], cwd=LAST, check=True,
+                       stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "--quiet", "-C", LAST / "build"], check=True)
     print(f"beside release {newest.name} ({commit[:8]})", flush=True)
 
@@ -55,7 +58,8 @@ def plugin_of(version):
 
 
 def named(process):
-    return [value for _, value in process.out.json() if value.get("kind") == "straggler" and value.get("ranks") == [LATE]]
+    return [value for _, value in process.out.json() if value.get("kind") == "straggler"
+            and value.get("ranks") == [LATE]]
 
 
 def accused(process):
@@ -80,11 +84,13 @@ def one_host(failures, of_command, of_plugin):
     with stage.Stage() as play:
         collector = play.start(command(of_command), "collect", "--findings", "-", "--keep-boxes", "all")
         job = play.start(*stage.workload("--ranks=4", "--steps=40", "--step-ms=100", *FAULT), **plugin_of(of_plugin))
-        check(failures, stage.wait_until(lambda: named(collector), 60), f"{what}: the late rank is named live", collector, job)
+        check(failures, stage.wait_until(lambda: named(collector), 60), f"{what}: the late rank is named live",
+              collector, job)
         for asked in (("top", "--once"), ("findings",), ("metrics", "--once")):
             # Of the other version: it asks a collector that it did not come with.
             reader = play.start(command(of_plugin), *asked)
-            check(failures, reader.wait(30) == 0 and "straggler" in reader.out.text().lower(), f"{what}: and by {' '.join(asked)} of {of_plugin}", reader)
+            check(failures, reader.wait(30) == 0 and "straggler" in reader.out.text().lower(),
+                  f"{what}: and by {' '.join(asked)} of {of_plugin}", reader)
         check(failures, job.wait(60) == 0, f"{what}: the job ends as ever", job)
         end(failures, collector, what)
         failures.check(accused(collector) == {(LATE,)}, f"{what}: nobody else is named: {accused(collector)}")
@@ -106,10 +112,12 @@ def with_helper(failures, of_command, of_helper):
             doctor.wait(30)
             check(failures, "through rankwatchd" in doctor.out.text(), f"{what}: doctor sees it", doctor)
             collector = stage.run_as(1000, play, command(of_command), "collect", "--findings", "-")
-            job = stage.run_as(1000, play, *stage.workload("--ranks=4", "--steps=40", "--step-ms=100", *FAULT), **plugin_of(of_command))
+            job = stage.run_as(1000, play, *stage.workload("--ranks=4", "--steps=40", "--step-ms=100", *FAULT),
+                               **plugin_of(of_command))
             job.wait(90)
             end(failures, collector, what)
-            check(failures, {value["level"] for value in named(collector)} == {"ebpf"}, f"{what}: the late rank is named at level ebpf", collector)
+            check(failures, {value["level"] for value in named(collector)} == {"ebpf"},
+                  f"{what}: the late rank is named at level ebpf", collector)
     finally:
         helper.stop()
 
@@ -125,11 +133,15 @@ def over_hosts(failures, of_judge, missing_on):
         for version, host in hosts.items():
             directory = play.boxes / f"host-{host}"
             directory.mkdir(mode=0o700)
-            play.start(command(version), "collect", "--host", f"host-{host}", "--dir", directory, RANKWATCH_NATS=server.url(), RANKWATCH_DIR=None)
-        check(failures, stage.wait_until(lambda: nodes.said(judge, "hears 2 hosts"), 60), f"{what}: both hosts are heard", judge)
-        play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=80", "--limit=120", "--fault=never",
+            play.start(command(version), "collect", "--host", f"host-{host}", "--dir", directory,
+                       RANKWATCH_NATS=server.url(), RANKWATCH_DIR=None)
+        check(failures, stage.wait_until(lambda: nodes.said(judge, "hears 2 hosts"), 60),
+              f"{what}: both hosts are heard", judge)
+        play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000",
+                                   "--step-ms=80", "--limit=120", "--fault=never",
                                    f"--fault-rank={rank}", "--fault-step=30"), **plugin_of("this"))
-        check(failures, stage.wait_until(lambda: nodes.findings(judge, kind="hang", ranks=[rank]), 90), f"{what}: the missing rank is named", judge)
+        check(failures, stage.wait_until(lambda: nodes.findings(judge, kind="hang", ranks=[rank]), 90),
+              f"{what}: the missing rank is named", judge)
         failures.check(accused(judge) <= {(rank,)}, f"{what}: and nobody else: {accused(judge)}")
         refused = [line for _, line in judge.err.lines if "another version" in line]
         failures.check(not refused, f"{what}: nothing is refused: {refused}")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""releases.py RANKWATCH: `report` of this version says of the boxes that each release left what they are about. Each folder here is of a release:
-saved boxes of jobs of four ranks with the stand-in (rankwatch run --save, RANKWATCH_HISTORY=1M), and expected.json. A release adds its folder,
-and never changes one of an earlier release: where a reader can no longer read one, it breaks a promise to those who kept theirs."""
+"""releases.py RANKWATCH: `report` of this version says of the boxes that each release left what they are about. Each
+folder here is of a release: saved boxes of jobs of four ranks with the stand-in (rankwatch run --save,
+RANKWATCH_HISTORY=1M), and expected.json. A release adds its folder, and never changes one of an earlier release: where
+a reader can no longer read one, it breaks a promise to those who kept theirs."""
 import json
 import pathlib
 import subprocess
@@ -20,7 +21,8 @@ def ask(*command):
 def gist(finding):
     """What the expected answer has of a finding; its words may become better."""
     late, cause = finding["late"] or {}, finding["cause"] or {}
-    return {"kind": finding["kind"], "ranks": finding["ranks"], "since_step": late.get("since_step"), "cause": cause.get("class"),
+    return {"kind": finding["kind"], "ranks": finding["ranks"], "since_step": late.get("since_step"),
+            "cause": cause.get("class"),
             "syscall": cause.get("syscall")}
 
 

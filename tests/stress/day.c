@@ -198,13 +198,15 @@ static void look_for_left_over(const struct watch *watch, uint64_t now_ns, struc
 
 static void print(double hours, const struct holding *now)
 {
-	printf("| %.1f | %llu | %.1f | %u | %u | %u | %u | %u | %u | %u | %u | %u | %u | %u | %.2f |\n", hours, (unsigned long long)now->operations,
-	       (double)now->heap / 1e6, now->processes, now->ranks, now->communicators, now->instances, now->findings,
-	       now->watched, now->held, now->gpus, now->ports, now->files, now->threads, now->cpu_s);
+	printf("| %.1f | %llu | %.1f | %u | %u | %u | %u | %u | %u | %u | %u | %u | %u | %u | %.2f |\n", hours,
+	       (unsigned long long)now->operations, (double)now->heap / 1e6, now->processes, now->ranks,
+	       now->communicators, now->instances, now->findings, now->watched, now->held, now->gpus, now->ports,
+	       now->files, now->threads, now->cpu_s);
 	fflush(stdout);
 }
 
-static bool watch_job(struct analysis *analysis, struct day_plan *plan, struct holding *holdings, struct left_over *left)
+static bool watch_job(struct analysis *analysis, struct day_plan *plan, struct holding *holdings,
+		      struct left_over *left)
 {
 	static char places[1][BOX_PLACE_PATH];
 	struct watch watch;
@@ -384,7 +386,8 @@ int main(int argc, char **argv)
 	};
 	struct analysis *analysis = analysis_new(false, on_finding, &told);
 
-	printf("| hours | operations | heap MB | processes | ranks | communicators | instances | findings | watched | held | GPUs | ports | files | threads | CPU s |\n"
+	printf("| hours | operations | heap MB | processes | ranks | communicators | instances | findings | watched | "
+	       "held | GPUs | ports | files | threads | CPU s |\n"
 	       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	bool played = analysis && watch_job(analysis, &plan, holdings, &left);
 	bool right = played && judge(holdings, &told, &left, hours);

@@ -59,9 +59,20 @@ static struct analysis_gpu_state state_of(int number)
 {
 	int32_t wave = (int32_t)((now_ns / minute_ns + (uint64_t)number) % 10);
 	struct analysis_gpu_state state = {
-		.at_ns = now_ns, .index = number, .sm_mhz = 1980 - wave, .sm_mhz_max = 1980, .celsius = 55 + wave, .watts = 500 + 10 * wave,
-		.watts_cap = 700, .ecc_corrected = 0, .ecc_uncorrected = 0, .ecc_corrected_ever = 0, .ecc_uncorrected_ever = 0,
-		.nvlink_errors = 0, .memory_used = (INT64_C(60) << 30) + ((int64_t)wave << 20), .memory_total = INT64_C(80) << 30,
+		.at_ns = now_ns,
+		.index = number,
+		.sm_mhz = 1980 - wave,
+		.sm_mhz_max = 1980,
+		.celsius = 55 + wave,
+		.watts = 500 + 10 * wave,
+		.watts_cap = 700,
+		.ecc_corrected = 0,
+		.ecc_uncorrected = 0,
+		.ecc_corrected_ever = 0,
+		.ecc_uncorrected_ever = 0,
+		.nvlink_errors = 0,
+		.memory_used = (INT64_C(60) << 30) + ((int64_t)wave << 20),
+		.memory_total = INT64_C(80) << 30,
 	};
 
 	name(number, state.uuid, state.pci);

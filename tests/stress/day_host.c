@@ -147,8 +147,8 @@ static void write_system_call(pid_t pid, pid_t tid, bool writing)
 	char name[64];
 
 	snprintf(name, sizeof(name), "proc/%d/task/%d/syscall", (int)pid, (int)tid);
-	write_text(name, "%ld 0x%x 0x0 0x0 0x0 0x0 0x0 0x7ffd00000000 0x7f0000000000\n", writing ? (long)SYS_write : (long)SYS_futex,
-		   writing ? DAY_HOST_FD : 0);
+	write_text(name, "%ld 0x%x 0x0 0x0 0x0 0x0 0x0 0x7ffd00000000 0x7f0000000000\n",
+		   writing ? (long)SYS_write : (long)SYS_futex, writing ? DAY_HOST_FD : 0);
 	snprintf(name, sizeof(name), "proc/%d/task/%d/wchan", (int)pid, (int)tid);
 	write_text(name, writing ? "balance_dirty_pages" : "futex_wait_queue");
 }
@@ -242,7 +242,8 @@ void day_host_log_xid(int bus, unsigned xid, uint64_t now_ns)
 {
 	char line[TEXT];
 
-	snprintf(line, sizeof(line), "3,%" PRIu64 ",%" PRIu64 ",-;NVRM: Xid (PCI:0000:%02x:00): %u, pid=1, name=python, an error\n",
+	snprintf(line, sizeof(line),
+		 "3,%" PRIu64 ",%" PRIu64 ",-;NVRM: Xid (PCI:0000:%02x:00): %u, pid=1, name=python, an error\n",
 		 ++log_lines, now_ns / 1000, bus, xid);
 	add_to_log(line);
 }
@@ -251,7 +252,8 @@ void day_host_log_kill(pid_t pid, uint64_t now_ns)
 {
 	char line[TEXT];
 
-	snprintf(line, sizeof(line), "3,%" PRIu64 ",%" PRIu64 ",-;Out of memory: Killed process %d (python) total-vm:1kB, UID:0\n",
+	snprintf(line, sizeof(line),
+		 "3,%" PRIu64 ",%" PRIu64 ",-;Out of memory: Killed process %d (python) total-vm:1kB, UID:0\n",
 		 ++log_lines, now_ns / 1000, (int)pid);
 	add_to_log(line);
 }

@@ -24,7 +24,8 @@ enum {
 static const uint64_t second_ns = 1000000000, late_ns = 400000000, slower_ns = 60000000;
 /* Where rank 6 is missing: when it comes, when all go on; when the launcher ends the others, when it starts all
  * again. */
-static const uint64_t comes_ns = 20000000000, gathered_ns = 21000000000, given_up_ns = 20000000000, dead_ns = 25000000000;
+static const uint64_t comes_ns = 20000000000, gathered_ns = 21000000000, given_up_ns = 20000000000,
+		      dead_ns = 25000000000;
 static const uint64_t hour_ns = 3600000000000, minute_ns = 60000000000;
 
 enum manner { EXITS, IS_KILLED, COMES_LATE, NEVER_COMES };
@@ -187,8 +188,8 @@ static uint8_t function_of(uint64_t in_step)
 }
 
 /* One that is running from now on. */
-static struct rw_operation *begin_operation(struct day_job *job, struct day_rank *rank, uint16_t entry, uint64_t in_step,
-					    uint64_t api_ns, uint64_t *ticket)
+static struct rw_operation *begin_operation(struct day_job *job, struct day_rank *rank, uint16_t entry,
+					    uint64_t in_step, uint64_t api_ns, uint64_t *ticket)
 {
 	struct rw_operation *slot = box_claim(&rank->writer, RW_OWNER_HOST | RW_OWNER_GPU, ticket);
 	struct rw_communicator *communicator = &rank->writer.communicators[entry];
@@ -219,7 +220,8 @@ static struct rw_operation *begin_operation(struct day_job *job, struct day_rank
 	return slot;
 }
 
-static void finish_operation(struct day_job *job, struct day_rank *rank, struct rw_operation *slot, uint64_t ticket, uint64_t done_ns)
+static void finish_operation(struct day_job *job, struct day_rank *rank, struct rw_operation *slot, uint64_t ticket,
+			     uint64_t done_ns)
 {
 	slot->done_seen_ns = done_ns;
 	slot->scan_in = slot->scan_out = (struct rw_scan){ .first_bad = UINT64_MAX,
@@ -441,7 +443,8 @@ static void play_minute(struct day_job *job, uint64_t now_ns)
 		day_host_log_xid(DAY_GPU_BUS + DAY_XID_RANK, NVLINK_ERROR, now_ns);
 	}
 	/* Two minutes before and two after the change are enough to judge it by. */
-	job->slow_times += minute == DAY_SLOW_MINUTE + 2 && job->phase == DAY_RUNS && now_ns >= job->life_ns + 4 * minute_ns + gathered_ns;
+	job->slow_times += minute == DAY_SLOW_MINUTE + 2 && job->phase == DAY_RUNS &&
+			   now_ns >= job->life_ns + 4 * minute_ns + gathered_ns;
 	job->next_minute_ns += minute_ns;
 }
 
@@ -463,7 +466,9 @@ int day_job_open(struct day_job *job, const struct day_plan *plan)
 {
 	uint64_t all_ns = plan->end_ns - plan->begin_ns;
 
-	*job = (struct day_job){ .plan = *plan, .random = 7, .next_restart_ns = plan->begin_ns, .next_minute_ns = plan->begin_ns };
+	*job = (struct day_job){
+		.plan = *plan, .random = 7, .next_restart_ns = plan->begin_ns, .next_minute_ns = plan->begin_ns
+	};
 	job->op_ns = all_ns / (plan->operations / DAY_RANKS + 1);
 	job->next_split_ns = plan->begin_ns + all_ns / (plan->communicators + 1);
 	day_host_open(plan->directory);

@@ -72,9 +72,17 @@ static void keep(const struct rw_kernel_wait *record)
 
 static struct rw_kernel_wait new_record(uint32_t kind, pid_t pid, uint64_t start_ns, uint64_t end_ns)
 {
-	struct rw_kernel_wait record = { .kind = kind, .tgid = (uint32_t)pid, .tid = (uint32_t)pid, .system_call = SYS_futex, .fd = -1,
-					 .start_ns = start_ns, .end_ns = end_ns, .blocked_ns = end_ns - start_ns,
-					 .longest_ns = end_ns - start_ns, .state = STATE_SLEEPS, .stack_id = -1,
+	struct rw_kernel_wait record = { .kind = kind,
+					 .tgid = (uint32_t)pid,
+					 .tid = (uint32_t)pid,
+					 .system_call = SYS_futex,
+					 .fd = -1,
+					 .start_ns = start_ns,
+					 .end_ns = end_ns,
+					 .blocked_ns = end_ns - start_ns,
+					 .longest_ns = end_ns - start_ns,
+					 .state = STATE_SLEEPS,
+					 .stack_id = -1,
 					 .waker_uid = RW_KERNEL_NO_USER };
 
 	strcpy(record.thread, "python-main");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`rankwatch suite` as a user types it: help, exit statuses, JSON, one job played again, and Ctrl-C. command.py RANKWATCH"""
+"""`rankwatch suite` as a user types it: help, exit statuses, JSON, one job played again, and Ctrl-C. command.py
+RANKWATCH"""
 import json
 import os
 import pty
@@ -19,7 +20,7 @@ def check(right, what):
 
 
 def suite(*arguments):
-    return subprocess.run([RANKWATCH, "suite", *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([RANKWATCH, "suite", *arguments], capture_output=True, text=True)
 
 
 def jobs_and_sums(text):
@@ -46,7 +47,8 @@ def check_misuse():
         (["--draws", "3"], "there is no option"),
     ]:
         done = suite(*arguments)
-        check(done.returncode == 2 and reason in done.stderr and not done.stdout, f"{' '.join(arguments)}: {done.stderr.strip()}")
+        check(done.returncode == 2 and reason in done.stderr and not done.stdout,
+              f"{' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def check_tables():
@@ -68,7 +70,8 @@ def check_tables():
 
 def check_choice():
     jobs, _ = jobs_and_sums(suite("--fault", "creep", "--shape", "pipeline", "--jobs", "2", "--json").stdout)
-    check(len(jobs) == 2 and all(job["fault"] == "creep" and job["shape"] == "pipeline" for job in jobs), "jobs of one fault and shape")
+    check(len(jobs) == 2 and all(job["fault"] == "creep" and job["shape"] == "pipeline" for job in jobs),
+          "jobs of one fault and shape")
     jobs, _ = jobs_and_sums(suite("--ranks", "8", "--jobs", "3", "--json").stdout)
     check(len(jobs) == 3 and all(job["ranks"] == 8 for job in jobs), "jobs of few ranks")
     check(jobs[0]["again"] == "rankwatch suite --ranks 8 0", f"which are played again so: {jobs[0]['again']}")
@@ -92,16 +95,18 @@ def check_statuses():
 
 def check_none():
     done = suite("--fault", "call left out", "--shape", "TP", "--json")
-    check(done.returncode == 1 and "no such job" in done.stderr, f"a fault that no job of a shape has: {done.stderr.strip()}")
+    check(done.returncode == 1 and "no such job" in done.stderr,
+          f"a fault that no job of a shape has: {done.stderr.strip()}")
     check(jobs_and_sums(done.stdout)[1]["jobs"] == 0, "nothing was played")
 
 
 def check_interrupted():
     # Without a buffer: communicate() does not see what a buffer has taken beyond the lines that were read.
-    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000", "--json"], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, bufsize=0)
     first = [play.stdout.readline() for _ in range(3)]
     play.send_signal(signal.SIGINT)
-    rest, said = play.communicate(timeout=60)
+    rest, said = play.communicate()
     first, rest, said = [line.decode() for line in first], rest.decode(), said.decode()
     jobs, sums = jobs_and_sums("".join(first) + rest)
     check(play.returncode == 128 + signal.SIGINT, f"status {play.returncode} after Ctrl-C")
@@ -112,13 +117,14 @@ def check_interrupted():
 def check_terminal():
     """How far it is goes to a terminal at standard error; Ctrl-C prints the tables."""
     mine, terminal = pty.openpty()
-    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000"], stdout=subprocess.PIPE, stderr=terminal, text=True)
+    play = subprocess.Popen([RANKWATCH, "suite", "--jobs", "1000000"], stdout=subprocess.PIPE, stderr=terminal,
+                            text=True)
     os.close(terminal)
     shown = b""
     while b"playing 1000000 jobs: " not in shown:
         shown += os.read(mine, 4096)
     play.send_signal(signal.SIGINT)
-    printed, _ = play.communicate(timeout=60)
+    printed, _ = play.communicate()
     os.close(mine)
     rows = [line.split() for line in printed.splitlines() if line.startswith("all ")]
     check(len(rows) >= 1 and int(rows[0][1]) > 0, f"the table of what was played: {rows[:1]}")

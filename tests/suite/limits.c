@@ -44,8 +44,8 @@ static const struct parallelism {
 	{ "4 stages, 4 replicas", SHAPE_STAGES, 4 },
 };
 
-static struct suite_draw job(const struct pattern *pattern, const struct parallelism *parallelism, double spread, double share,
-			     unsigned seed)
+static struct suite_draw job(const struct pattern *pattern, const struct parallelism *parallelism, double spread,
+			     double share, unsigned seed)
 {
 	struct suite_draw draw = {
 		.seed = seed, .shape = parallelism->shape, .ranks = RANKS, .width = parallelism->width, .layers = 2, .per_host = 8,
@@ -63,8 +63,8 @@ static struct suite_draw job(const struct pattern *pattern, const struct paralle
 }
 
 /* In how many jobs the rank was named; *wrong: in how many another one was. */
-static int count_named(const struct pattern *pattern, const struct parallelism *parallelism, double spread, double share,
-		       unsigned first, unsigned *wrong)
+static int count_named(const struct pattern *pattern, const struct parallelism *parallelism, double spread,
+		       double share, unsigned first, unsigned *wrong)
 {
 	int named = 0;
 
@@ -79,8 +79,8 @@ static int count_named(const struct pattern *pattern, const struct parallelism *
 }
 
 /* SHARES: none of them suffices. Who is named at some share is named at each larger one. */
-static size_t smallest(const struct pattern *pattern, const struct parallelism *parallelism, double spread, unsigned first,
-		       unsigned *wrong)
+static size_t smallest(const struct pattern *pattern, const struct parallelism *parallelism, double spread,
+		       unsigned first, unsigned *wrong)
 {
 	size_t low = 0, high = SHARES;
 

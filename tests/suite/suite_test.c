@@ -74,7 +74,8 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
 	char what[512];
 
 	for (size_t i = 0; i < sizeof(healthy) / sizeof(*healthy); i += STRIDE)
-		cr_expect_eq(play(healthy[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s", healthy[i], what, result.text);
+		cr_expect_eq(play(healthy[i], what, sizeof(what), &result), VERDICT_RIGHT, "%u: %s: %s", healthy[i],
+			     what, result.text);
 }
 
 /* The same in jobs with a fault: 3000010, 3000842. 3000089: so from the first step on, by a third of it. 3000929,
@@ -88,14 +89,15 @@ Test(suite, whom_noise_alone_made_late_is_not_named, .timeout = 240)
  * the first windows. */
 Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 {
-	static const unsigned faulty[] = { 3000010, 3000089, 3000842, 3000929, 5001209, 5002130, 5002546, 5002667, 431, 3001135,
-					  61000318, 61001842, 62001659, 62001839, 71000048, 96000919,
-					  97000837, 97001126, 103000748 };
+	static const unsigned faulty[] = { 3000010,  3000089,  3000842,  3000929,  5001209,  5002130,  5002546,
+					   5002667,  431,      3001135,  61000318, 61001842, 62001659, 62001839,
+					   71000048, 96000919, 97000837, 97001126, 103000748 };
 	struct suite_result result;
 	char what[512];
 
 	for (size_t i = 0; i < sizeof(faulty) / sizeof(*faulty); i += STRIDE)
-		cr_expect_neq(play(faulty[i], what, sizeof(what), &result), VERDICT_WRONG, "%u: %s: %s", faulty[i], what, result.text);
+		cr_expect_neq(play(faulty[i], what, sizeof(what), &result), VERDICT_WRONG, "%u: %s: %s", faulty[i],
+			      what, result.text);
 }
 
 /* A pipeline in which one call has another count: nothing is known of any time after that. */
@@ -152,7 +154,8 @@ Test(suite, fresh_jobs_are_judged_as_well, .timeout = 2400)
 
 	if (!getenv("RANKWATCH_TEST_LONG") || SANITIZED)
 		return;
-	fprintf(stderr, "fresh jobs of the fault suite: rankwatch suite --first %u --jobs 450 --ranks %d\n", first, MOST_RANKS);
+	fprintf(stderr, "fresh jobs of the fault suite: rankwatch suite --first %u --jobs 450 --ranks %d\n", first,
+		MOST_RANKS);
 	struct totals totals = play_all(first, 450);
 	cr_expect_leq(totals.named, 10, "%u of %u from %u on", totals.named, totals.draws, first);
 	cr_expect_geq(totals.right * 10, totals.faulty * 9, "%u of %u from %u on", totals.right, totals.faulty, first);

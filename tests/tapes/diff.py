@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`rankwatch diff` over the boxes of recorded jobs: what parts first is what was injected, and two of the same are the same."""
+"""`rankwatch diff` over the boxes of recorded jobs: what parts first is what was injected, and two of the same are the
+same."""
 
 import json
 import os
@@ -20,7 +21,8 @@ def boxes(directory, name):
 
 
 def diff(*arguments):
-    done = subprocess.run([RANKWATCH, "diff", *map(str, arguments)], capture_output=True, text=True, env={**os.environ, "TZ": "UTC"})
+    done = subprocess.run([RANKWATCH, "diff", *map(str, arguments)], capture_output=True, text=True,
+                          env={**os.environ, "TZ": "UTC"})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -41,7 +43,8 @@ def check_head(place):
     for box in sorted((place / "healthy").iterdir())[:3]:
         shutil.copy(box, part)
     _, out, _ = diff(part, place / "healthy")
-    check("job tape, 3 of 8 ranks, begun" in out and "job tape, 8 of 8 ranks, begun" in out and "\nlevel      self: " in out, f"it says what it stands on: {out[:300]!r}")
+    check("job tape, 3 of 8 ranks, begun" in out and "job tape, 8 of 8 ranks, begun" in out
+          and "\nlevel      self: " in out, f"it says what it stands on: {out[:300]!r}")
     _, found = compared(part, place / "healthy")
     check((found["level"], found["a"]["ranks"], found["a"]["ranks_total"]) == ("self", 3, 8), "as JSON, too")
 
@@ -52,7 +55,8 @@ def main():
         healthy = boxes(place, "healthy")
 
         status, found = compared("--deterministic", healthy, healthy)
-        check(status == 0 and found["same"] and not found["bits"] and found["calls_compared"] > 1000 and found["digests_compared"] > 1000,
+        check(status == 0 and found["same"] and not found["bits"] and found["calls_compared"] > 1000
+              and found["digests_compared"] > 1000,
               f"a run is the same as itself: {found['calls_compared']} calls, {found['digests_compared']} digests")
 
         check_head(place)
@@ -63,17 +67,21 @@ def main():
 
         status, found = compared(healthy, boxes(place, "nan"))
         part = first(found, "bad")
-        check(status == 1 and part["ranks"] == [5] and "1 NaN and 0 Inf in the input of ReduceScatter #42" in part["b"] and
+        check(status == 1 and part["ranks"] == [5] and "1 NaN and 0 Inf in the input of ReduceScatter #42" in part["b"]
+              and
               part["a"].startswith("0 NaN and 0 Inf"), f"the NaN parts them at rank 5's input: {part}")
         check(not found["calls"], "the calls are alike")
         status, backward = compared(boxes(place, "nan"), healthy)
         check(status == 1 and first(backward, "bad")["a"] == part["b"], "the other way round as well")
 
-        for name, rank, call in (("desync-count", 2, "AllGather #62 of 8192 bf16"), ("desync-skip", 3, "ReduceScatter #30 of 16384 fp32"),
-                                 ("desync-order", 1, "ReduceScatter #30 of 16384 fp32"), ("desync-extra", 5, "AllGather #71 of 16384 bf16")):
+        for name, rank, call in (("desync-count", 2, "AllGather #62 of 8192 bf16"),
+                                 ("desync-skip", 3, "ReduceScatter #30 of 16384 fp32"),
+                                 ("desync-order", 1, "ReduceScatter #30 of 16384 fp32"),
+                                 ("desync-extra", 5, "AllGather #71 of 16384 bf16")):
             status, found = compared(healthy, boxes(place, name))
             part = first(found, "calls")
-            check(status == 1 and part["ranks"] == [rank] and part["b"] == call and part["a"] != call, f"{name}: {part}")
+            check(status == 1 and part["ranks"] == [rank] and part["b"] == call and part["a"] != call,
+                  f"{name}: {part}")
 
         status, out, _ = diff(healthy, boxes(place, "desync-count"))
         check(status == 1 and "CALLS      rank 2 on the communicator of ranks 0-7" in out and "SAME" not in out, "text")

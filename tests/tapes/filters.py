@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""filters.py DOCUMENT: the jq filters of docs/hosts.md, as they stand there, over findings of recorded jobs: what Slurm and Kubernetes would be given."""
+"""filters.py DOCUMENT: the jq filters of docs/hosts.md, as they stand there, over findings of recorded jobs: what Slurm
+and Kubernetes would be given."""
 
 import json
 import pathlib
@@ -17,7 +18,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 def filters_of(document):
     """{name: text} of each block that the words "with `NAME.jq`" announce."""
-    found = re.findall(r"with `(\w+)\.jq`[^\n]*:\n\n((?:    [^\n]*\n)+)", pathlib.Path(document).read_text(encoding="utf-8"))
+    found = re.findall(r"with `(\w+)\.jq`[^\n]*:\n\n((?:    [^\n]*\n)+)",
+                       pathlib.Path(document).read_text(encoding="utf-8"))
     return dict(found)
 
 
@@ -31,7 +33,8 @@ def given(text, finding):
 def finding_of(tape, directory):
     boxes = boxes_of(tape, directory)
     done = subprocess.run([RANKWATCH, "report", "--json", boxes], check=True, capture_output=True, text=True)
-    return next(finding for finding in map(json.loads, done.stdout.splitlines()) if finding.get("severity") == "critical") | {"state": "open"}
+    return next(finding for finding in map(json.loads, done.stdout.splitlines())
+                if finding.get("severity") == "critical") | {"state": "open"}
 
 
 def check_drain(text, finding):
@@ -45,18 +48,22 @@ def check_drain(text, finding):
 
 def check_event(text, finding):
     event = json.loads(given(text, finding))
-    check((event["kind"], event["type"], event["involvedObject"]["kind"], event["involvedObject"]["name"]) == ("Event", "Warning", "Node", finding["where"][0]["host"]),
+    check((event["kind"], event["type"], event["involvedObject"]["kind"],
+           event["involvedObject"]["name"]) == ("Event", "Warning", "Node", finding["where"][0]["host"]),
           f"an event of the node: {event}")
     check(event["message"] == finding["text"] and event["metadata"]["namespace"], "with the finding's words")
-    check(all(TIME.fullmatch(event[key]) for key in ("firstTimestamp", "lastTimestamp")), "and times as Kubernetes wants them")
+    check(all(TIME.fullmatch(event[key]) for key in ("firstTimestamp", "lastTimestamp")),
+          "and times as Kubernetes wants them")
 
 
 def check_condition(text, finding):
     for state, status in (("open", "True"), ("update", "True"), ("closed", "False")):
         patch = json.loads(given(text, finding | {"state": state}))
         condition, = patch["status"]["conditions"]
-        check((condition["type"], condition["status"]) == ("RankwatchFinding", status), f"a finding that is {state}: {condition}")
-        check(re.fullmatch(r"Rankwatch[A-Z][A-Za-z]*", condition["reason"]) and condition["message"] == finding["text"], "with reason and message")
+        check((condition["type"], condition["status"]) == ("RankwatchFinding", status),
+              f"a finding that is {state}: {condition}")
+        check(re.fullmatch(r"Rankwatch[A-Z][A-Za-z]*", condition["reason"]) and condition["message"] == finding["text"],
+              "with reason and message")
         check(all(TIME.fullmatch(condition[key]) for key in ("lastHeartbeatTime", "lastTransitionTime")), "and times")
     check(given(text, finding | {"scope": "job"}) == "", "what concerns the whole job is no node's condition")
 
@@ -74,9 +81,11 @@ def main(document):
             finding = finding_of(tape, directory)
             for name, test in CHECKS.items():
                 test(filters[name], finding)
-                check(given(filters[name], finding | {"where": []}) == "", f"{name}: nothing of a finding that names no host")
+                check(given(filters[name], finding | {"where": []}) == "",
+                      f"{name}: nothing of a finding that names no host")
                 if name != "event":
-                    check(given(filters[name], finding | {"confidence": "inconclusive"}) == "", f"{name}: nothing that is inconclusive")
+                    check(given(filters[name], finding | {"confidence": "inconclusive"}) == "",
+                          f"{name}: nothing that is inconclusive")
     finish()
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""flight_analyser.py: PyTorch's own Flight Recorder analyser on what `rankwatch dump --flight-recorder` writes of recorded jobs.
-RANKWATCH_PYTORCH is a directory of PyTorch's source, 2.5 or 2.6, such as Debian's source package has it (`apt-get source pytorch`); nothing
-of it is built. Without one it is skipped aloud."""
+"""flight_analyser.py: PyTorch's own Flight Recorder analyser on what `rankwatch dump --flight-recorder` writes of
+recorded jobs. RANKWATCH_PYTORCH is a directory of PyTorch's source, 2.5 or 2.6, such as Debian's source package has it
+(`apt-get source pytorch`); nothing of it is built. Without one it is skipped aloud."""
 
 import pathlib
 import re
@@ -13,7 +13,8 @@ import tempfile
 from foreign import place, rankwatch
 from recorded import boxes_of, check, finish, skip
 
-PROGRAM = "tools/flight_recorder/fr_trace.py"  # in later releases it is part of the package torch, and runs only where that is built
+# in later releases it is part of the package torch, and runs only where that is built
+PROGRAM = "tools/flight_recorder/fr_trace.py"
 
 # What it says first of each job; None: every operation matches.
 SAID = {
@@ -37,7 +38,8 @@ def ask(source, name):
     with tempfile.TemporaryDirectory(prefix="rankwatch-flight.") as directory:
         dumps = pathlib.Path(directory) / "dumps"
         rankwatch("dump", "--flight-recorder", dumps, boxes_of(name, directory))
-        done = subprocess.run([sys.executable, "-m", "tools.flight_recorder.fr_trace", dumps, "--prefix", "rank_"], cwd=source, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, "-m", "tools.flight_recorder.fr_trace", dumps, "--prefix", "rank_"],
+                              cwd=source, capture_output=True, text=True, timeout=300)
     if done.returncode:
         return f"ended with {done.returncode}: {(done.stdout + done.stderr)[-600:]}"
     found = re.search(r"(missing ranks|error msg): .*", done.stdout + done.stderr)

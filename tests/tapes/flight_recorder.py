@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""flight_recorder.py: the boxes of recorded jobs as PyTorch's Flight Recorder would have written them, read by Python's pickle and compared
-as PyTorch's analyser compares them: entries of equal number within one process group, on all of its ranks. What it says of a group
-first is what people act on."""
+"""flight_recorder.py: the boxes of recorded jobs as PyTorch's Flight Recorder would have written them, read by Python's
+pickle and compared as PyTorch's analyser compares them: entries of equal number within one process group, on all of its
+ranks. What it says of a group first is what people act on."""
 
 import ast
 import json
@@ -30,8 +30,10 @@ EXPECTED = {
     "init-never": None,
 }
 KNOWN_NAME = re.compile(r"nccl:(all_reduce|_all_gather_base|_reduce_scatter_base|broadcast|reduce|gather|scatter|all_to_all|send [01]->[01]|recv [01]<-[01])")
-FIELDS = {"record_id", "pg_id", "process_group", "collective_seq_id", "p2p_seq_id", "op_id", "profiling_name", "input_sizes", "output_sizes",
-          "input_dtypes", "output_dtypes", "time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns", "state", "is_p2p",
+FIELDS = {"record_id", "pg_id", "process_group", "collective_seq_id", "p2p_seq_id", "op_id", "profiling_name",
+          "input_sizes", "output_sizes",
+          "input_dtypes", "output_dtypes", "time_created_ns", "time_discovered_started_ns",
+          "time_discovered_completed_ns", "state", "is_p2p",
           "retired", "timeout_ms", "frames"}
 
 
@@ -69,9 +71,13 @@ def check_form(name, dumps):
     for rank, dump in dumps.items():
         for number, entry in enumerate(dump["entries"]):
             group, description = entry["process_group"]
-            right = set(entry) == FIELDS and entry["record_id"] == number and KNOWN_NAME.fullmatch(entry["profiling_name"])
-            right = right and dump["pg_config"][group]["desc"] == description and entry["state"] in ("scheduled", "started", "completed")
-            right = right and all(isinstance(size, int) for sizes in entry["input_sizes"] + entry["output_sizes"] for size in sizes)
+            right = (set(entry) == FIELDS and entry["record_id"] == number
+                     and KNOWN_NAME.fullmatch(entry["profiling_name"]))
+            right = (right and dump["pg_config"][group]["desc"] == description
+                     and entry["state"] in ("scheduled", "started", "completed"))
+            right = (right
+                     and all(isinstance(size, int) for sizes in entry["input_sizes"] + entry["output_sizes"]
+                             for size in sizes))
             if not right:
                 wrong.append((rank, entry))
     check(not wrong, f"{name}: entries have the form that the analyser reads {wrong[:1]}")
@@ -81,7 +87,8 @@ def check_form(name, dumps):
 def call_of(entry):
     """What must be equal on both sides."""
     kind, _, pair = entry["profiling_name"].partition(" ")
-    return ("transfer", sorted(re.findall(r"\d", pair)), entry["input_sizes"]) if pair else (kind, entry["input_sizes"], entry["output_sizes"])
+    return ("transfer", sorted(re.findall(r"\d", pair)), entry["input_sizes"]) if pair else (kind, entry["input_sizes"],
+                                                                                             entry["output_sizes"])
 
 
 def first_mismatch(dumps, groups):
@@ -114,9 +121,11 @@ def play(name, directory):
     groups = members(dumps)
     check_form(name, dumps)
     found, matched = first_mismatch(dumps, groups)
-    check(found == EXPECTED[name] and matched > (40 if name != "init-never" else -1), f"{name}: {matched} entries match, then {found}")
+    check(found == EXPECTED[name] and matched > (40 if name != "init-never" else -1),
+          f"{name}: {matched} entries match, then {found}")
     again = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, boxes], capture_output=True, text=True)
-    check(again.returncode == 1 and "File exists" in again.stderr, f"{name}: does not write over it: {again.stderr.strip()}")
+    check(again.returncode == 1 and "File exists" in again.stderr,
+          f"{name}: does not write over it: {again.stderr.strip()}")
     check_json(name, directory, dumps)
     check(all((file.stat().st_mode & 0o777) == 0o600 for file in out.iterdir()), f"{name}: nobody else may read them")
 
@@ -124,9 +133,11 @@ def play(name, directory):
 def check_json(name, directory, dumps):
     """The same as JSON: every number, text and list, in the same order."""
     out = directory / "json"
-    done = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, "--json", directory / "boxes"], capture_output=True, text=True)
+    done = subprocess.run([RANKWATCH, "dump", "--flight-recorder", out, "--json", directory / "boxes"],
+                          capture_output=True, text=True)
     check(done.returncode == 0 and "torchfrtrace" not in done.stderr, f"{name}: {done.stderr.strip()}")
-    check({file.name for file in out.iterdir()} == {f"rank_{rank}.json" for rank in dumps}, f"{name}: a file of JSON for each rank")
+    check({file.name for file in out.iterdir()} == {f"rank_{rank}.json" for rank in dumps},
+          f"{name}: a file of JSON for each rank")
     for rank, dump in dumps.items():
         read = json.loads((out / f"rank_{rank}.json").read_text(encoding="utf-8"))
         check(repr(read) == repr(dump), f"{name}: the JSON of rank {rank} is its pickle")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests share in which programs of others read what rankwatch writes of recorded jobs: such a program is named by a variable of
-the environment; where it is not, the test is skipped aloud."""
+"""What the tests share in which programs of others read what rankwatch writes of recorded jobs: such a program is named
+by a variable of the environment; where it is not, the test is skipped aloud."""
 
 import os
 import pathlib

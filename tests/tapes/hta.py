@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """hta.py: Meta's Holistic Trace Analysis, its own code, on traces of recorded jobs. RANKWATCH_HTA is a checkout of
-https://github.com/facebookresearch/HolisticTraceAnalysis; it needs pandas, plotly, networkx and pydot. Without them it is skipped aloud."""
+https://github.com/facebookresearch/HolisticTraceAnalysis; it needs pandas, plotly, networkx and pydot. Without them it
+is skipped aloud."""
 
 import json
 import subprocess
@@ -27,7 +28,8 @@ print("answer " + json.dumps({"busy": [float(share) for share in times.sort_valu
 
 def python_with_pandas():
     for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import pandas, plotly, networkx, pydot"], capture_output=True).returncode == 0:
+        if subprocess.run([python, "-c", "import pandas, plotly, networkx, pydot"],
+                          capture_output=True).returncode == 0:
             return python
     skip("no Python with pandas, plotly, networkx and pydot (Debian: python3-pandas, …)")
 
@@ -50,9 +52,11 @@ def main():
     checkout = place("RANKWATCH_HTA", "checkout of facebookresearch/HolisticTraceAnalysis")
     python = python_with_pandas()
     never, late = ask(python, checkout, "never"), ask(python, checkout, "io-rank0")
-    check(never["in_flight"] == [rank for rank in RANKS if rank != 4], f"never: rank 4 alone is in nothing that is in flight: {never['in_flight']}")
+    check(never["in_flight"] == [rank for rank in RANKS if rank != 4],
+          f"never: rank 4 alone is in nothing that is in flight: {never['in_flight']}")
     shares = [round(share, 1) for share in late["busy"]]
-    check(min(RANKS, key=shares.__getitem__) == 0 and 2 * shares[0] < min(shares[1:]), f"io-rank0: rank 0 waits in communication least by far: {shares} %")
+    check(min(RANKS, key=shares.__getitem__) == 0 and 2 * shares[0] < min(shares[1:]),
+          f"io-rank0: rank 0 waits in communication least by far: {shares} %")
     finish()
 
 

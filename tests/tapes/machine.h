@@ -36,7 +36,8 @@ void recorded_threads_free(struct recorded_threads *threads);
 
 /* The children of this process's main thread, eight at most: their threads, and the pipes and sockets that they have
  * open. */
-void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid, bool with_descriptors);
+void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid,
+			    bool with_descriptors);
 
 /* The processes of ranks that have no box, by their environment, as found by the last recorded_slowly_look(). */
 size_t recorded_absentees(const pid_t *boxed, size_t boxed_count, pid_t *pids, size_t room);

@@ -192,7 +192,8 @@ static void report(struct play *play)
 
 	snprintf(path, sizeof(path), "%s/boxes", played->tree.root);
 	snprintf(log, sizeof(log), "%s/dev/kmsg", played->tree.root);
-	if (boxes_open(&boxes, paths, 1, NULL, NULL) || !boxes.count || replay_open(&replay, boxes.entries, boxes.count, log, NULL, NULL)) {
+	if (boxes_open(&boxes, paths, 1, NULL, NULL) || !boxes.count ||
+	    replay_open(&replay, boxes.entries, boxes.count, log, NULL, NULL)) {
 		fputs("the tape's boxes cannot be read\n", stderr);
 		exit(EXIT_FAILURE);
 	}

@@ -86,7 +86,9 @@ int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, 
 			char why[WRITER_PROCESS_WHY])
 {
 	(void)why;
-	*process = (struct writer_process){ .pid = pid, .pidfd = -1, .proc_fd = -1, .uid = owner, .gid = getegid(), .start_ticks = start_ticks };
+	*process = (struct writer_process){
+		.pid = pid, .pidfd = -1, .proc_fd = -1, .uid = owner, .gid = getegid(), .start_ticks = start_ticks
+	};
 	return 0;
 }
 

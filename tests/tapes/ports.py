@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A recorded job beside network ports that flap, or do not: from files of /sys to the finding, by the collector's own code."""
+"""A recorded job beside network ports that flap, or do not: from files of /sys to the finding, by the collector's own
+code."""
 
 import json
 import os
@@ -17,7 +18,8 @@ def healthy_ports():
     lines = []
     for device in range(4):
         port = PORT.format(device)
-        lines += [(0, f"sys/class/infiniband/mlx5_{device}/board_id", "MT_0000000838"), (0, port + "state", "4: ACTIVE"),
+        lines += [(0, f"sys/class/infiniband/mlx5_{device}/board_id", "MT_0000000838"),
+                  (0, port + "state", "4: ACTIVE"),
                   (0, port + "rate", "400 Gb/sec (4X NDR)"), (0, port + "counters/link_downed", "3"),
                   (0, port + "counters/symbol_error", "17")]
         # What a busy network counts all the time.
@@ -28,7 +30,8 @@ def healthy_ports():
 def flapping_ports():
     port = PORT.format(2)
     return sorted(healthy_ports() + [
-        (5700, port + "counters/link_downed", "4"), (5700, port + "counters/symbol_error", "1231"), (5700, port + "state", "1: DOWN"),
+        (5700, port + "counters/link_downed", "4"), (5700, port + "counters/symbol_error", "1231"),
+        (5700, port + "state", "1: DOWN"),
         (7400, port + "counters/link_downed", "5"), (7400, port + "state", "4: ACTIVE")], key=lambda line: line[0])
 
 
@@ -53,7 +56,8 @@ def without_ports(told):
     kept = []
     for one in told:
         finding = one["finding"]
-        key = {name: finding[name] for name in ("kind", "ranks", "scope", "severity", "confidence", "cause", "advice", "state")}
+        key = {name: finding[name]
+               for name in ("kind", "ranks", "scope", "severity", "confidence", "cause", "advice", "state")}
         if not kept or kept[-1] != key:
             kept.append(key)
     return kept
@@ -70,8 +74,10 @@ def main():
     check(without_ports(told) == without_ports(plain), "and name and blame nobody else for it")
 
     calm = play("slow-link", "proc", healthy_ports())
-    check(not any(said_of_ports(one) for one in calm) and len(calm) == len(plain), "nothing is said of ports that are healthy")
-    check(not any(said_of_ports(one) for one in play("slow-link", "report", flapping_ports())), "from boxes alone nothing is known of ports")
+    check(not any(said_of_ports(one) for one in calm) and len(calm) == len(plain),
+          "nothing is said of ports that are healthy")
+    check(not any(said_of_ports(one) for one in play("slow-link", "report", flapping_ports())),
+          "from boxes alone nothing is known of ports")
     check(not play("healthy", "proc", flapping_ports()), "a healthy job is silent, whatever its ports count")
     finish()
 

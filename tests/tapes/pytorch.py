@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pytorch.py            plays the tapes of PyTorch's jobs on a real GPU at every level: the rank whose fault it was is named,
+"""pytorch.py            plays the tapes of PyTorch's jobs on a real GPU at every level: the rank whose fault it was is
+named,
                       nobody else, and what is found is exactly what pytorch/NAME.json says
 pytorch.py --write    replaces these expectations, after a change that is meant; read the diff
 
@@ -14,7 +15,8 @@ import tapes
 import verdict
 
 DIRECTORY = tapes.HERE / "pytorch"
-# What was done to rank 1 of two: kind of finding, classes of cause that are true of it (None: a finding about values has none).
+# What was done to rank 1 of two: kind of finding, classes of cause that are true of it (None: a finding about values
+# has none).
 TRUTH = {
     "torch-nan": ("nan", {None}),
     "torch-python": ("straggler", {"lock"}),
@@ -35,7 +37,8 @@ def check_truth(failures, name, level, found):
     kind, classes = TRUTH[name]
     wrong = [one["text"] for one in found if one["kind"] != kind or one["ranks"] != [RANK] or
              (one.get("cause") or {}).get("class") not in classes]
-    failures.check(found and not wrong, f"{name} at level {level}: rank {RANK}, {kind}" + "".join(f"\n         {one}" for one in wrong))
+    failures.check(found and not wrong,
+                   f"{name} at level {level}: rank {RANK}, {kind}" + "".join(f"\n         {one}" for one in wrong))
 
 
 def main(*arguments):
@@ -50,7 +53,8 @@ def main(*arguments):
         for level in tapes.LEVELS:
             check_truth(failures, name, level, found[level])
             wrong = verdict.differences(expectation[level], found[level])
-            failures.check(not wrong, f"{name} at level {level}: as expected" + "".join(f"\n         {one}" for one in wrong))
+            failures.check(not wrong,
+                           f"{name} at level {level}: as expected" + "".join(f"\n         {one}" for one in wrong))
     sys.exit(failures.count != 0)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What tests share that ask the command about recorded jobs: the jobs' black boxes, and the count of what was wrong. A test of
-tests/tapes/meson.build sets the environment."""
+"""What tests share that ask the command about recorded jobs: the jobs' black boxes, and the count of what was wrong. A
+test of tests/tapes/meson.build sets the environment."""
 
 import os
 import pathlib

@@ -39,7 +39,8 @@ static void record_channels(struct recording *recording, pid_t pid)
 		closedir(directory);
 }
 
-void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid, bool with_descriptors)
+void recorded_children_look(struct recorded_threads *threads, struct recording *recording, pid_t pid,
+			    bool with_descriptors)
 {
 	char path[64], text[TAPE_TEXT_MAX + 1], *end = text;
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tapes.py check NAME          plays a tape at every level and compares what is found with NAME.json, and with what was injected
-tapes.py record NAME…       records the scenarios anew, shows what is found otherwise, and replaces tapes and expectations
-tapes.py answers NAME…      plays the tapes again and replaces their expectations: after a change that is meant; read the diff
-tapes.py again [NAME…]      records them anew and compares, without replacing anything
-tapes.py same NAME          records a scenario and compares what its live run and its tape say
+"""tapes.py check NAME          plays a tape at every level and compares what is found with NAME.json, and with what was
+injected tapes.py record NAME…       records the scenarios anew, shows what is found otherwise, and replaces tapes and
+expectations tapes.py answers NAME…      plays the tapes again and replaces their expectations: after a change that is
+meant; read the diff tapes.py again [NAME…]      records them anew and compares, without replacing anything tapes.py
+same NAME          records a scenario and compares what its live run and its tape say
 
 A test of tests/meson.build sets the environment; by hand: meson devenv -C build ../tests/tapes/tapes.py record lock"""
 
@@ -28,9 +28,11 @@ PLAYER = os.environ.get("TEST_TAPE_PLAYER", "")
 RECORDER = os.environ.get("TEST_TAPE_RECORDER", "")
 LEVELS = ("ebpf", "proc", "self", "report")
 AFTER_S = 1.0  # goes on for so long when the cause is known
-LONGER_S = {"nan-twice": 4.0, "init-never": 3.0, "fsdp-rank0-log": 3.0}  # … when there is more to come, or looks at ranks without a box are a second apart
-# How `same` plays a scenario, on a machine that may be busy. Who sees less names the rank later, and in a job's first 24 steps only where little
-# else happens: the fault begins behind them, steps are short, and late ones are waited for, not seconds.
+# … when there is more to come, or looks at ranks without a box are a second apart
+LONGER_S = {"nan-twice": 4.0, "init-never": 3.0, "fsdp-rank0-log": 3.0}
+# How `same` plays a scenario, on a machine that may be busy. Who sees less names the rank later, and in a job's first
+# 24 steps only where little else happens: the fault begins behind them, steps are short, and late ones are waited for,
+# not seconds.
 SAME = ("--steps=100", "--step-ms=250", "--fault-step=28")
 SAME_LATE_STEPS = 6
 # Tapes of which live and report cannot say the same from the same boxes.
@@ -61,7 +63,8 @@ def variant(name):
 
 
 def mesh(scenario):
-    """RANKWATCH_MESH for its job: on a tape communicators have names; in the demo, which does not set it, they have ranks."""
+    """RANKWATCH_MESH for its job: on a tape communicators have names; in the demo, which does not set it, they have
+    ranks."""
     given = [one.removeprefix("--mesh=") for one in scenario["arguments"] if one.startswith("--mesh=")]
     return "RANKWATCH_MESH=" + (given or ["fsdp=8"])[0]
 
@@ -79,7 +82,8 @@ def todays_header(name):
     plugin = (pathlib.Path(stage.PLUGIN_DIR) / stage.PLUGIN).read_bytes()
     nccl = subprocess.run([sys.executable, "-c", "import ctypes, sys; v = ctypes.c_int(); "
                            "ctypes.CDLL(sys.argv[1]).ncclGetVersion(ctypes.byref(v)); print(v.value)",
-                           f"{stage.SIM_DIR}/libnccl.so.2"], env={**os.environ, "LD_LIBRARY_PATH": stage.SIM_DIR, **variables},
+                           f"{stage.SIM_DIR}/libnccl.so.2"],
+                          env={**os.environ, "LD_LIBRARY_PATH": stage.SIM_DIR, **variables},
                           check=True, capture_output=True, text=True).stdout
     return {
         "scenario": name, "nccl": int(nccl.split()[-1]),
@@ -104,7 +108,8 @@ class Failures:
 
 
 def check_level(failures, name, scenario, expectation, level, found, in_time=True):
-    mark = (expectation.get("expected_to_fail") or {}).get(level) or (scenario["awaits"] and f"until {scenario['awaits']}")
+    mark = (expectation.get("expected_to_fail") or {}).get(level) or (scenario["awaits"]
+                                                                      and f"until {scenario['awaits']}")
     limit = (expectation.get("limits") or {}).get(level)
     false, missed = verdict.disagreements(scenario, expectation["events"], level, found, in_time)
     if mark:
@@ -117,12 +122,13 @@ def check_level(failures, name, scenario, expectation, level, found, in_time=Tru
         wrong.append(f"the limit does not hold any more, so take it out of the expectation: {limit}")
     if not limit:
         wrong += missed
-    failures.check(not wrong, f"{name} at level {level}: {len(found)} findings" + "".join(f"\n         {one}" for one in wrong))
+    failures.check(not wrong,
+                   f"{name} at level {level}: {len(found)} findings" + "".join(f"\n         {one}" for one in wrong))
 
 
 def live_and_report(failures, name, found):
-    """From the boxes alone, while they grow and when all is over: what is said of values, word for word, and of all else whose fault
-    it is and why."""
+    """From the boxes alone, while they grow and when all is over: what is said of values, word for word, and of all
+    else whose fault it is and why."""
     live, report = (verdict.last_outline(found[level]) for level in ("self", "report"))
     reason = UNLIKE.get(name)
     if reason:
@@ -144,7 +150,8 @@ def differing(live, report):
 
 
 def fits(was, now):
-    """Is it today's layout? A header may have grown at its end: there an older box holds zeros, as for whoever reads one."""
+    """Is it today's layout? A header may have grown at its end: there an older box holds zeros, as for whoever reads
+    one."""
     header = "box header"
     return was and {**was, header: now[header]} == now and was[header] <= now[header]
 
@@ -164,7 +171,8 @@ def check(name):
     for key in STALE:
         was, now = header.get(key), today[key]
         fresh = is_fresh(key, was, now)
-        failures.check(fresh, f"{name} is not stale: {key}" + ("" if fresh else f" was {was}, is {now}: record it again"))
+        failures.check(fresh,
+                       f"{name} is not stale: {key}" + ("" if fresh else f" was {was}, is {now}: record it again"))
     found = {level: play(tape, level) for level in LEVELS}
     for level in LEVELS:
         check_level(failures, name, stage.scenarios()[variant(name)[0]], expectation, level, found[level])
@@ -173,8 +181,8 @@ def check(name):
 
 
 def neutral_build(directory):
-    """A copy of what is played, where its paths say nothing about whose machine this is: they are on the tape. Points the
-    environment there."""
+    """A copy of what is played, where its paths say nothing about whose machine this is: they are on the tape. Points
+    the environment there."""
     import shutil
     import stage
     parts = {"console": [stage.RANKWATCH], "plugin": pathlib.Path(stage.PLUGIN_DIR).glob("*.so"),
@@ -212,8 +220,8 @@ def late_steps(stand):
 
 
 def perform(name, tape, more_late_steps=0):
-    """Plays the scenario under `rankwatch run` and records it, until kind and cause are known live and for so many late steps more.
-    (live findings, the workload's events); None: skipped."""
+    """Plays the scenario under `rankwatch run` and records it, until kind and cause are known live and for so many late
+    steps more. (live findings, the workload's events); None: skipped."""
     import stage
     scenario_name, variables = variant(name)
     scenario = stage.scenarios()[scenario_name]
@@ -227,12 +235,14 @@ def perform(name, tape, more_late_steps=0):
         for variable in ("SIM_NVML", "SIM_KERNEL_LOG"):
             (stand.dir / variable).touch()
             environment[variable] = str(stand.dir / variable)
-        recorder = subprocess.Popen([RECORDER, tape, stand.boxes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        recorder = subprocess.Popen([RECORDER, tape, stand.boxes], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True,
                                     env={**os.environ, "LD_LIBRARY_PATH": stage.SIM_DIR})
         recorder.stdin.write(json.dumps(header) + "\n")
         recorder.stdin.close()
         recorder.stdout.readline()
-        command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--json", "--kernel-log", environment["SIM_KERNEL_LOG"], "--",
+        command = [stage.RANKWATCH, "run", "--keep-boxes", "all", "--json", "--kernel-log",
+                   environment["SIM_KERNEL_LOG"], "--",
                    *stage.demo_workload(scenario, *(SAME if more_late_steps else []))]
         if scenario["script"]:
             command = stage.under(scenario["script"], *command)
@@ -240,7 +250,8 @@ def perform(name, tape, more_late_steps=0):
         stage.wait_until(lambda: run.popen.poll() is not None or is_known(scenario, run.out.json()),
                          2 * scenario["duration_s"] + 60)
         enough = late_steps(stand) + more_late_steps
-        stage.wait_until(lambda: run.popen.poll() is not None or late_steps(stand) >= enough, 2 * scenario["duration_s"] + 60)
+        stage.wait_until(lambda: run.popen.poll() is not None or late_steps(stand) >= enough,
+                         2 * scenario["duration_s"] + 60)
         if run.popen.poll() is None:
             time.sleep(LONGER_S.get(scenario_name, AFTER_S))
             recorder.terminate()

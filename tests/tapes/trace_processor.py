@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""trace_processor.py: Perfetto's own trace processor, which ui.perfetto.dev runs, on traces of recorded jobs in both formats.
-RANKWATCH_TRACE_PROCESSOR is the program (trace_processor_shell of https://github.com/google/perfetto). Without it it is skipped aloud."""
+"""trace_processor.py: Perfetto's own trace processor, which ui.perfetto.dev runs, on traces of recorded jobs in both
+formats. RANKWATCH_TRACE_PROCESSOR is the program (trace_processor_shell of https://github.com/google/perfetto). Without
+it it is skipped aloud."""
 
 import csv
 import json
@@ -21,14 +22,16 @@ ASKS = {
     "slices": "select count(*) from slice",
     "flows": "select count(*) from flow",
     "counters": "select count(*) from counter",
-    "findings": "select slice.name from slice join process_track on slice.track_id = process_track.id join process using (upid) "
-                "where process.name glob 'job *' union select slice.name from slice join thread_track on slice.track_id = thread_track.id "
+    "findings": "select slice.name from slice join process_track on slice.track_id = process_track.id join process "
+                "using (upid) "
+                "where process.name glob 'job *' union select slice.name from slice join thread_track on "
+                "slice.track_id = thread_track.id "
                 "join thread using (utid) join process using (upid) where process.name glob 'job *'",
 }
 
 
 def ask(program, path, query):
-    done = subprocess.run([program, "-q", "/dev/stdin", path], input=query, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program, "-q", "/dev/stdin", path], input=query, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"FAILED {path}: {query}: {done.stderr[-600:]}")
     return [row if len(row) > 1 else row[0] for row in list(csv.reader(done.stdout.strip().splitlines()))[1:] if row]
@@ -53,7 +56,8 @@ def look(program, name, directory):
         check(ranks == ["job", *(f"rank {rank}" for rank in RANKS)], f"{path.name}: {ranks}")
         counts = tuple(answer[what][0] for what in ("slices", "flows", "counters"))
         check(counts == expected, f"{path.name}: slices, arrows, samples: {counts}, written {expected}")
-        check(len(answer["findings"]) == 1 and answer["findings"][0].startswith(FINDING[name]), f"{path.name}: {answer['findings']}")
+        check(len(answer["findings"]) == 1 and answer["findings"][0].startswith(FINDING[name]),
+              f"{path.name}: {answer['findings']}")
 
 
 def main():

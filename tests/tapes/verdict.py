@@ -23,7 +23,8 @@ def summary(told):
     short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
     short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text", "turns")}
-    short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}{', which ' + link['does'] if link.get('does') else ''}" for link in cause.get("chain") or []]
+    short["cause"]["chain"] = [f"{link.get('thread')}: "
+                               f"{without_number(link.get('waits_for'))}{', which ' + link['does'] if link.get('does') else ''}" for link in cause.get("chain") or []]
     short["reached"] = (finding.get("watchdog") or {}).get("reached")
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")
@@ -44,7 +45,8 @@ def story(finding):
         raise SystemExit(f"FAILED {finding['text']}: its incident {incident} is without it, or has another one's name")
     if len(told) == 1 and not any(link["event"] == "end" for link in chain):
         return None
-    return [link["text"] if link["confidence"] == "certain" else f"{link['text']} ({link['confidence']})" for link in chain]
+    return [link["text"] if link["confidence"] == "certain" else f"{link['text']} ({link['confidence']})"
+            for link in chain]
 
 
 def pruned(value):
@@ -57,7 +59,8 @@ def pruned(value):
 
 
 def outline(findings):
-    """What a live run and its tape must have in common: what was said of whom, in which order, and what was taken back."""
+    """What a live run and its tape must have in common: what was said of whom, in which order, and what was taken
+    back."""
     told = []
     for finding in findings:
         if finding.get("severity") == "notice":
@@ -92,7 +95,8 @@ def known(scenario, events):
     if scenario["kind"] == "straggler":
         late = [event for event in events if event["event"] == "late_step" and event["rank"] == scenario["rank"]]
         return in_a_row(late, ALWAYS_LATE_STEPS if late and late[0]["step"] == 1 else LATE_STEPS), LIMITS["straggler"]
-    limit = INIT_S if any(event["kind"].startswith("init-") for event in faults) else LIMITS.get(scenario["kind"], VALUES_S)
+    limit = (INIT_S if any(event["kind"].startswith("init-") for event in faults)
+             else LIMITS.get(scenario["kind"], VALUES_S))
     return (faults[0]["at_ms"] if faults else None), limit
 
 
@@ -142,7 +146,8 @@ def disagreements(scenario, events, level, findings, in_time=True):
     missed = shortcomings(scenario, true)
     since_ms, limit_s = known(scenario, events)
     if in_time and level != "report" and since_ms is not None and true[0]["at_ms"] - since_ms > limit_s * 1000:
-        missed.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit {limit_s} s)")
+        missed.append(f"found {(true[0]['at_ms'] - since_ms) / 1000:.2f} s after the fault could be known (limit "
+                      f"{limit_s} s)")
     return false_alarms(scenario, loud), missed
 
 
@@ -150,15 +155,16 @@ VALUES = ("nan", "inf", "overflow", "saturation", "corruption", "drift")
 
 
 def of_values(findings):
-    """The last word about each finding of values, in the order in which they were opened: notices too, without when it was said.
-    One that was closed and is opened again is another."""
+    """The last word about each finding of values, in the order in which they were opened: notices too, without when it
+    was said. One that was closed and is opened again is another."""
     told = []
     for finding in findings:
         if finding["kind"] not in VALUES:
             continue
         whose = (finding["kind"], finding.get("ranks"))
         word = {key: one for key, one in finding.items() if key != "at_ms"}
-        place = next((at for at in reversed(range(len(told))) if (told[at]["kind"], told[at].get("ranks")) == whose), None)
+        place = next((at for at in reversed(range(len(told))) if (told[at]["kind"], told[at].get("ranks")) == whose),
+                     None)
         if place is None or finding["state"] == "open" or told[place]["state"] == "closed":
             told.append(word)
         else:

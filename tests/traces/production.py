@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""production.py DATA: what `rankwatch report` says of three production jobs that ByteDance published (timeline.py says which; DATA is the
-directory `data` of their repository, fetched by whoever runs this), as they were traced, and played again with one worker slowed down:
-each stage in turn, by 1.15 to 2 times. Each 8 GPUs are on a host of their own, whose clock is hours ahead of that of the one before. Prints the table of docs/accuracy.md; fails if a healthy worker is named, if the job's own slow
-worker is not, if a share is off by more than 3 points, or if less than two of three slowed workers are named that cost what counts or more.
-Behind DATA: names of those to play (AR, SE, ST). production.py published: the same, of the directory in RANKWATCH_TIMELINES. production.py: two small jobs that are made up here instead,
-so that the way is tried where nothing was fetched. TEST_RANKWATCH: the command."""
+"""production.py DATA: what `rankwatch report` says of three production jobs that ByteDance published (timeline.py says
+which; DATA is the directory `data` of their repository, fetched by whoever runs this), as they were traced, and played
+again with one worker slowed down: each stage in turn, by 1.15 to 2 times. Each 8 GPUs are on a host of their own, whose
+clock is hours ahead of that of the one before. Prints the table of docs/accuracy.md; fails if a healthy worker is
+named, if the job's own slow worker is not, if a share is off by more than 3 points, or if less than two of three slowed
+workers are named that cost what counts or more. Behind DATA: names of those to play (AR, SE, ST). production.py
+published: the same, of the directory in RANKWATCH_TIMELINES. production.py: two small jobs that are made up here
+instead, so that the way is tried where nothing was fetched. TEST_RANKWATCH: the command."""
 
 import json
 import os
@@ -20,7 +22,8 @@ RANKWATCH = os.environ.get("TEST_RANKWATCH", "rankwatch")
 COUNTS = 0.05  # of the time, as docs/analysis.md has it with the tolerance: from here on a slow worker should be named
 SHARE_OFF = 0.03
 HOST_GPUS = 8
-DIFFERS_ABOVE = 0.08  # of a few replicas whose work differs one that is healthy is often the longest, too: the share is what it may cost
+# of a few replicas whose work differs one that is healthy is often the longest, too: the share is what it may cost
+DIFFERS_ABOVE = 0.08
 FACTORS = (1.15, 1.3, 1.5, 2)
 # Their own slow worker, and by what its computations are brought to what its replicas take.
 OWN = {"AR": (0, 0.42), "SE": None, "ST": None}
@@ -30,8 +33,10 @@ PUBLISHED = {"AR": 1 - 23.485 / 46.336}  # result-AR.json: the step as it was, a
 
 def boxes_of(timeline, *options):
     """A directory of boxes, and what timeline.py says of it."""
-    directory = tempfile.TemporaryDirectory(prefix="rankwatch-test.", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    made = subprocess.run([sys.executable, TIMELINE, timeline, directory.name, "--host-gpus", str(HOST_GPUS), *options], check=True, capture_output=True, text=True)
+    directory = tempfile.TemporaryDirectory(prefix="rankwatch-test.", dir="/dev/shm" if os.path.isdir("/dev/shm")
+                                            else None)
+    made = subprocess.run([sys.executable, TIMELINE, timeline, directory.name, "--host-gpus", str(HOST_GPUS), *options],
+                          check=True, capture_output=True, text=True)
     return directory, json.loads(made.stdout)
 
 
@@ -46,7 +51,8 @@ def play(timeline, *options):
     directory, job = boxes_of(timeline, *options)
     with directory:
         findings = findings_of(directory.name)
-    named = {rank: (finding["late"] or {}).get("lost_share") for finding in findings if finding["confidence"] != "inconclusive"
+    named = {rank: (finding["late"] or {}).get("lost_share") for finding in findings
+             if finding["confidence"] != "inconclusive"
              for rank in finding["ranks"] if finding["kind"] == "straggler"}
     others = [finding["text"] for finding in findings if finding["kind"] != "straggler"]
     return job, named, others
@@ -67,8 +73,10 @@ class Table:
         if slowed and costs >= COUNTS:
             self.counted += 1
             self.found += verdict == "right"
-        said = ", ".join(f"{rank}: {value:.1%}" if value is not None else f"{rank}" for rank, value in sorted(named.items())) or "nobody"
-        print(f"| {name} | {', '.join(map(str, slowed)) or 'nobody'} | {f'{costs:.1%}' if slowed else '–'} | {said} | {verdict} |", flush=True)
+        said = ", ".join(f"{rank}: {value:.1%}" if value is not None else f"{rank}" for rank,
+                         value in sorted(named.items())) or "nobody"
+        print(f"| {name} | {', '.join(map(str, slowed)) or 'nobody'} | {f'{costs:.1%}' if slowed else '–'} | {said} | "
+              f"{verdict} |", flush=True)
         for text in others:
             print(f"  also: {text}")
         return share
@@ -103,9 +111,11 @@ def slowed(table, name, timeline):
 
 
 def made_up(directory, slow, uneven=0):
-    """A timeline of two stages with four replicas, of which one worker may be slow; each step's sequences differ by up to `uneven`."""
+    """A timeline of two stages with four replicas, of which one worker may be slow; each step's sequences differ by up
+    to `uneven`."""
     lengths = random.Random(1)
-    events = [{"name": "thread_name", "ph": "M", "pid": replica, "tid": tid, "args": {"name": f"PP rank {tid}, TP rank 0, compute"}}
+    events = [{"name": "thread_name", "ph": "M", "pid": replica, "tid": tid,
+               "args": {"name": f"PP rank {tid}, TP rank 0, compute"}}
               for replica in range(4) for tid in range(2)]
 
     def add(replica, stage, name, ts, ms, step, sequence=0):
@@ -149,7 +159,8 @@ def published():
     if sys.argv[1] != "published":
         return pathlib.Path(sys.argv[1])
     if "RANKWATCH_TIMELINES" not in os.environ:
-        print("skipped: RANKWATCH_TIMELINES does not name the directory `data` of github.com/ByteDance-Seed/StragglerAnalysis")
+        print("skipped: RANKWATCH_TIMELINES does not name the directory `data` of "
+              "github.com/ByteDance-Seed/StragglerAnalysis")
         sys.exit(77)
     return pathlib.Path(os.environ["RANKWATCH_TIMELINES"])
 
@@ -171,7 +182,8 @@ def main():
                 table.row(kind, [], 0, named, others)
                 for again, first, options in (("", slow, ()), (", played again", 1, (f"--slow=6={slow}",))):
                     job, named, others = play(made_up(pathlib.Path(directory), first, uneven), *options)
-                    share = table.row(f"{kind}{again}, {slow} times", [6], 1 - usual["step_s"] / job["step_s"], named, others,
+                    share = table.row(f"{kind}{again}, {slow} times", [6], 1 - usual["step_s"] / job["step_s"], named,
+                                      others,
                                       DIFFERS_ABOVE if uneven else SHARE_OFF)
                     table.check(share is not None, "it is named")
     sys.exit(1 if table.failures else 0)

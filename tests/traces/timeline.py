@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Jobs that ran in production, as black boxes: reads the timelines that ByteDance published with "Understanding Stragglers in Large
-Model Training Using What-if Analysis" (github.com/ByteDance-Seed/StragglerAnalysis, data/timeline-*.json.gz; whoever runs this fetches
-them) and writes the boxes that rankwatch's plugin would have left, for `rankwatch report`. Shares no code with the analysis.
+"""Jobs that ran in production, as black boxes: reads the timelines that ByteDance published with "Understanding
+Stragglers in Large Model Training Using What-if Analysis" (github.com/ByteDance-Seed/StragglerAnalysis,
+data/timeline-*.json.gz; whoever runs this fetches them) and writes the boxes that rankwatch's plugin would have left,
+for `rankwatch report`. Shares no code with the analysis.
 
     timeline.py data/timeline-AR.json.gz boxes/                     as it was traced
     timeline.py data/timeline-ST.json.gz boxes/ --slow 5=1.5        played again: worker 5 computes 1.5 times as long
     timeline.py … --replay                                          played again as it was
     timeline.py … --host-gpus 8                                     with a host for each 8 GPUs, whose clocks are hours apart
 
-A timeline has, for each worker (one GPU of a tensor parallel group) and some of the job's steps, when it computed, and when data were
-transferred; waiting is what lies between. A worker has come to a transfer when the computation in front of it was over. The steps are put one
-behind the other as if none had been between them. Played again: computations take as long as they took, transfers begin when
-both sides have come. The AllReduces of layer norm are between the GPUs of one worker, of which the timeline has one: of their ranks one is seen.
-The job's shape is read from meta-*.yaml beside the timeline."""
+A timeline has, for each worker (one GPU of a tensor parallel group) and some of the job's steps, when it computed, and
+when data were transferred; waiting is what lies between. A worker has come to a transfer when the computation in front
+of it was over. The steps are put one behind the other as if none had been between them. Played again: computations take
+as long as they took, transfers begin when both sides have come. The AllReduces of layer norm are between the GPUs of
+one worker, of which the timeline has one: of their ranks one is seen. The job's shape is read from meta-*.yaml beside
+the timeline."""
 
 import argparse
 import gzip
@@ -32,7 +34,8 @@ APART_NS = 4_321_987_654_321  # between the clocks of two hosts
 COMPUTE = ("forward-compute", "backward-compute")
 PEERS = {"forward-send": 1, "forward-recv": -1, "backward-send": -1, "backward-recv": 1}
 ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER, SEND, RECV = 1, 2, 7, 9, 10  # enum rw_function
-FUNCTIONS = {"params-all-gather": ALL_GATHER, "grads-reduce-scatter": REDUCE_SCATTER, "embedding-grads-all-reduce": ALL_REDUCE,
+FUNCTIONS = {"params-all-gather": ALL_GATHER, "grads-reduce-scatter": REDUCE_SCATTER,
+             "embedding-grads-all-reduce": ALL_REDUCE,
              "layernorm-grads-all-reduce": ALL_REDUCE, "optimizer-clip-main-grad": ALL_REDUCE}
 COUNTS = {"params-all-gather": 1 << 24, "grads-reduce-scatter": 1 << 24, "embedding-grads-all-reduce": 1 << 22,
           "layernorm-grads-all-reduce": 1 << 16, "optimizer-clip-main-grad": 1}
@@ -47,7 +50,8 @@ class Job:
     def __init__(self, events, gpus):
         self.gpus = gpus  # of a worker
         names = [event for event in events if event["ph"] == "M" and event["name"] == "thread_name"]
-        self.stage_of = {(event["pid"], event["tid"]): int(event["args"]["name"].split(",")[0].split()[-1]) for event in names}
+        self.stage_of = {(event["pid"], event["tid"]): int(event["args"]["name"].split(",")[0].split()[-1])
+                         for event in names}
         self.stages = 1 + max(self.stage_of.values())
         self.replicas = 1 + max(pid for pid, _ in self.stage_of)
         self.workers = self.stages * self.replicas
@@ -73,7 +77,8 @@ class Job:
             return [replica, (self.stages - 1) * self.replicas + replica]
         if kind == "worker":
             return [worker]
-        return list(range(self.workers)) if kind == "world" else [stage * self.replicas + r for r in range(self.replicas)]
+        return list(range(self.workers)) if kind == "world" else [stage * self.replicas + r
+                                                                  for r in range(self.replicas)]
 
 
 class Item:
@@ -143,7 +148,8 @@ def as_traced(job):
                 arrived = at
                 for call in item.calls:
                     done = call["ts"] + call["dur"]
-                    calls[worker].append(Call(call["name"], call["args"]["seq_id"], step, offset + arrived, offset + done, offset + launch))
+                    calls[worker].append(Call(call["name"], call["args"]["seq_id"], step, offset + arrived,
+                                              offset + done, offset + launch))
                 launch = arrived
                 if len(item.calls) == 1 and item.calls[0]["name"] in FUNCTIONS:
                     at = max(at, item.calls[0]["ts"] + item.calls[0]["dur"])
@@ -191,11 +197,13 @@ class Player:
             for call in item.calls:
                 self.arrivals.setdefault(self.key(worker, call), []).append(self.at[worker])
         arrived = self.posted[worker, self.next[worker]]
-        following = next((other.compute for other in self.programs[worker][self.next[worker] + 1:] if other.compute), None)
+        following = next((other.compute for other in self.programs[worker][self.next[worker] + 1:] if other.compute),
+                         None)
         ends = []
         for call in item.calls:
             come = self.arrivals[self.key(worker, call)]
-            waits = call["name"] not in PEERS or "recv" in call["name"] or not following or call["ts"] + call["dur"] <= following["ts"] + NEAR
+            waits = (call["name"] not in PEERS or "recv" in call["name"] or not following
+                     or call["ts"] + call["dur"] <= following["ts"] + NEAR)
             if len(come) < self.parties(worker, call) and waits:
                 return False
             ends.append((call, come, waits))
@@ -232,7 +240,8 @@ def played_again(job, slow, times):
     offset = 0
     for step, done, end in played * times:
         for worker, its in done.items():
-            calls[worker] += [Call(call["name"], call["args"]["seq_id"], step, offset + arrived, offset + ended, offset + launched)
+            calls[worker] += [Call(call["name"], call["args"]["seq_id"], step, offset + arrived, offset + ended,
+                                   offset + launched)
                               for call, arrived, launched, ended in its]
         offset += end + 10 * MS
     return calls
@@ -286,7 +295,8 @@ class Box:
             identity = int.from_bytes(hashlib.sha256(repr(members).encode()).digest()[:8], "little")
             size = self.job.gpus if members == [self.worker] else len(members)
             struct.pack_into("<Q64sIiii", data, at, identity, b"", 0, members.index(self.worker), size, 1)
-            struct.pack_into("<QQQQ", data, at + 88, self.epoch_ns - 1000000000, 0, self.progress[index], self.progress[index])
+            struct.pack_into("<QQQQ", data, at + 88, self.epoch_ns - 1000000000, 0, self.progress[index],
+                             self.progress[index])
             struct.pack_into("<QQ", data, gpu_at + index * 64, self.progress[index], self.progress[index])
         for claim, slot in enumerate(self.slots):
             self.put_operation(data, ring_at + claim * 256, claim, *slot)
@@ -294,17 +304,20 @@ class Box:
 
     def put_header(self, data, comms_at, gpu_at, samples_at, ring_at, ring_slots):
         last = max((slot[0][2] for slot in self.slots), default=self.epoch_ns)
-        struct.pack_into("<8sIIQQQQQQQQIIII", data, 0, b"RWBOX\r\n\x1a", 1, HEADER, 0, 0, len(data), HEADER, comms_at, gpu_at,
+        struct.pack_into("<8sIIQQQQQQQQIIII", data, 0, b"RWBOX\r\n\x1a", 1, HEADER, 0, 0, len(data), HEADER, comms_at,
+                         gpu_at,
                          samples_at, ring_at, COMM_SLOTS, SAMPLES, ring_slots, 256)
         boot = f"5f6e0a34-0000-4000-8000-{self.host + 1:012d}".encode()
         struct.pack_into("<40sIIQQQQ", data, 96, boot, 1000 + self.worker, os.getuid(), 1, 1000 + self.worker,
                          self.epoch_ns - 2000000000, 1_700_000_000 * 10**9)
-        struct.pack_into("<64s64s32s16siiii", data, 176, f"host-{self.host}".encode(), self.name.encode(), b"RANK", b"python", self.worker, self.job.workers,
+        struct.pack_into("<64s64s32s16siiii", data, 176, f"host-{self.host}".encode(), self.name.encode(), b"RANK",
+                         b"python", self.worker, self.job.workers,
                          self.worker, 0)
         struct.pack_into("<QQ32s", data, 368, 0, 0, b"")
         struct.pack_into("<IIII64s", data, 416, 1 << 8, 22809, 5, 12080, b"watermark")
         struct.pack_into("<I", data, 496, 1)  # it ended in order
-        struct.pack_into("<16s16siI", data, 504, bytes([self.worker + 1] * 16), f"0000:{self.worker:02x}:00.0".encode(), self.worker, 1)
+        struct.pack_into("<16s16siI", data, 504, bytes([self.worker + 1] * 16), f"0000:{self.worker:02x}:00.0".encode(),
+                         self.worker, 1)
         struct.pack_into("<I", data, 1528, 1)
         struct.pack_into("<QQQ", data, 1536, self.epoch_ns, 1_700_000_000 * 10**9, 0)
         struct.pack_into("<Q", data, 6400, len(self.slots))
@@ -314,7 +327,8 @@ class Box:
     @staticmethod
     def put_operation(data, at, claim, ns, comm, function, count, sequence, peer, progress):
         launched, arrived, done = ns
-        struct.pack_into("<QIIIHBBQQQQIIQQQQ", data, at, claim + 1, KNOWN, 0, 0, comm, function, BFLOAT16, count, sequence, sequence,
+        struct.pack_into("<QIIIHBBQQQQIIQQQQ", data, at, claim + 1, KNOWN, 0, 0, comm, function, BFLOAT16, count,
+                         sequence, sequence,
                          7, 1, claim + 1, launched, launched + 5000, launched + 9000, launched + 10000)
         struct.pack_into("<QIIiBBBBQQQ", data, at + 96, 7, 1, claim + 1, peer, 2, 3, 8, 1, progress, arrived, done)
 
@@ -322,7 +336,8 @@ class Box:
 def write(job, calls, directory, name, host_gpus):
     for worker, its in calls.items():
         box = Box(job, worker, name, worker * job.gpus // host_gpus if host_gpus else 0)
-        for call in sorted(its, key=lambda call: (call.arrived, call.name, call.sequence)): # the program calls them in one order
+        # the program calls them in one order
+        for call in sorted(its, key=lambda call: (call.arrived, call.name, call.sequence)):
             box.add(call)
         (directory / f"rank{worker}-{1000 + worker}.rwbox").write_bytes(box.bytes())
 
@@ -345,10 +360,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("timeline", type=pathlib.Path)
     parser.add_argument("directory", type=pathlib.Path, help="of the boxes; made if it is not there")
-    parser.add_argument("--replay", action="store_true", help="play it again, and do not take the times of waits from the timeline")
-    parser.add_argument("--times", type=int, default=1, metavar="N", help="play all steps N times, one after the other; implies --replay")
-    parser.add_argument("--slow", action="append", default=[], metavar="WORKER=TIMES", help="this worker computes so many times as long; implies --replay")
-    parser.add_argument("--host-gpus", type=int, default=0, metavar="N", help="each N GPUs are on a host of their own (default: all are on one)")
+    parser.add_argument("--replay", action="store_true",
+                        help="play it again, and do not take the times of waits from the timeline")
+    parser.add_argument("--times", type=int, default=1, metavar="N",
+                        help="play all steps N times, one after the other; implies --replay")
+    parser.add_argument("--slow", action="append", default=[], metavar="WORKER=TIMES",
+                        help="this worker computes so many times as long; implies --replay")
+    parser.add_argument("--host-gpus", type=int, default=0, metavar="N",
+                        help="each N GPUs are on a host of their own (default: all are on one)")
     options = parser.parse_args()
     opened = gzip.open if options.timeline.suffix == ".gz" else open
     with opened(options.timeline, "rt") as file:
@@ -361,7 +380,8 @@ def main():
     calls = played_again(job, slow, options.times) if again else as_traced(job)
     options.directory.mkdir(parents=True, exist_ok=True)
     write(job, calls, options.directory, options.timeline.name.split(".")[0], options.host_gpus)
-    print(json.dumps({"stages": job.stages, "replicas": job.replicas, "steps": len(job.steps), "step_s": round(step_seconds(job, calls, options.times), 3)}))
+    print(json.dumps({"stages": job.stages, "replicas": job.replicas, "steps": len(job.steps),
+                      "step_s": round(step_seconds(job, calls, options.times), 3)}))
 
 
 if __name__ == "__main__":

@@ -24,9 +24,11 @@ class Probe:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             report = os.path.join(folder, "report")
             environment = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": self.sim, "LC_ALL": "C", "SIM_QUIET": "1",
-                           "SIM_NCCL_VERSION": release, "RANKWATCH_DIR": folder, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M",
+                           "SIM_NCCL_VERSION": release, "RANKWATCH_DIR": folder, "RANKWATCH_QUIET": "1",
+                           "RANKWATCH_HISTORY": "4M",
                            "SECOND_REPORT": report, "SECOND_MASK": str(MASK), **variables}
-            done = subprocess.run([self.program], stdin=subprocess.DEVNULL, env=environment, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([self.program], stdin=subprocess.DEVNULL, env=environment, capture_output=True,
+                                  text=True)
             if done.returncode:
                 sys.exit(f"{release} {variables}: probe failed: {done.stdout}{done.stderr}")
             lines = sorted(open(report).read().splitlines()) if os.path.exists(report) else []
@@ -37,7 +39,8 @@ def compare(probe, ours, release, second):
     alone, _ = probe.counts(release, {"NCCL_PROFILER_PLUGIN": name_for(release, second)})
     chained, said = probe.counts(release, {"NCCL_PROFILER_PLUGIN": name_for(release, ours), "RANKWATCH_CHAIN": second})
     if len(alone) != 2 or alone != chained or any(" foreign 0:" not in line for line in chained):
-        print(f"not ok {release} {os.path.basename(second)}", "alone:  ", *alone, "chained:", *chained, said, sep="\n  ")
+        print(f"not ok {release} {os.path.basename(second)}", "alone:  ", *alone, "chained:", *chained, said,
+              sep="\n  ")
         return False
     print(f"ok {release} {os.path.basename(second)}: {chained[0]}")
     return True

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What rankwatch sees of each NCCL release: plays tests/versions/probe.c on the stand-in as every release, loaded in every
-way, and writes down what is in the black boxes. versions.py PROBE RANKWATCH PLUGIN SIM PAGE [--write]: compares with the page,
-or writes it."""
+"""What rankwatch sees of each NCCL release: plays tests/versions/probe.c on the stand-in as every release, loaded in
+every way, and writes down what is in the black boxes. versions.py PROBE RANKWATCH PLUGIN SIM PAGE [--write]: compares
+with the page, or writes it."""
 
 import itertools
 import json
@@ -24,18 +24,20 @@ BEGIN, END = "<!-- made by tests/versions -->\n", "<!-- end -->\n"
 
 
 def dump(tools, boxes, *parts):
-    done = subprocess.run([tools.rankwatch, "dump", *parts, boxes], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([tools.rankwatch, "dump", *parts, boxes], capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def play_probe(tools, variables, boxes):
-    """Its line, or None when it failed. It leaves when the plugin's threads, which may have to wait for a processor, have looked
-    once more after its last call has ended: a box that is left at once lacks what nobody had seen yet."""
+    """Its line, or None when it failed. It leaves when the plugin's threads, which may have to wait for a processor,
+    have looked once more after its last call has ended: a box that is left at once lacks what nobody had seen yet."""
     with tempfile.TemporaryFile("w+") as log:
-        probe = subprocess.Popen([tools.probe], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        probe = subprocess.Popen([tools.probe], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=log, text=True)
         said = next((line for line in probe.stdout if line.startswith("{")), None)
         ended_ns, until = time.monotonic_ns(), time.monotonic() + 30
-        while said and any(header["drain_ns"] <= ended_ns for header in dump(tools, boxes, "--header")) and time.monotonic() < until:
+        while said and any(header["drain_ns"] <= ended_ns
+                           for header in dump(tools, boxes, "--header")) and time.monotonic() < until:
             time.sleep(0.01)
         probe.stdin.close()
         log.seek(0)
@@ -51,8 +53,10 @@ class Play:
     def __init__(self, tools, release, environment):
         self.operations, self.comms, self.headers = [], [], []
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rankwatch-versions.") as boxes:
-            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1", "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1",
-                         "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C", "HOME": "/nonexistent"}
+            variables = {"PATH": os.environ["PATH"], "RANKWATCH_DIR": boxes, "RANKWATCH_QUIET": "1",
+                         "RANKWATCH_HISTORY": "4M", "SIM_QUIET": "1",
+                         "SIM_NCCL_VERSION": release, "LD_LIBRARY_PATH": tools.sim, "LC_ALL": "C",
+                         "HOME": "/nonexistent"}
             for key in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
                 if key in os.environ:
                     variables[key] = os.environ[key]
@@ -115,7 +119,8 @@ def times(play):
     slots = play.tracked("AllReduce")
     if not slots:
         return "no"
-    return "call and launch" if all(slot["launch_begin_ns"] > slot["api_ns"] and every([slot], "return_ns") for slot in slots) \
+    return "call and launch" if all(slot["launch_begin_ns"] > slot["api_ns"] and every([slot], "return_ns")
+                                    for slot in slots) \
         else "launch"
 
 
@@ -170,7 +175,8 @@ def graphs(play):
 
 
 COLUMNS = [
-    ("identity", identity), ("times", times), ("GPU progress", progress), ("buffers, type", buffers), ("scan", scan), ("p2p", transfer),
+    ("identity", identity), ("times", times), ("GPU progress", progress), ("buffers, type", buffers), ("scan", scan),
+    ("p2p", transfer),
     ("Broadcast", seen("Broadcast")), ("AlltoAll", offered("all_to_all", seen("AlltoAll"))), ("graphs", graphs),
     ("symmetric", offered("windows", seen("symmetric"))), ("copy engine", offered("windows", seen("copy engine"))),
 ]
@@ -202,7 +208,8 @@ def loads_table(ways, plays):
 
 def default_table(plays):
     return table(["the plugin alone", "with the interposer"],
-                 {release: [scan(of_ways["`lib….so`"]), scan(of_ways["preloaded"])] for release, of_ways in plays.items()})
+                 {release: [scan(of_ways["`lib….so`"]), scan(of_ways["preloaded"])] for release,
+                  of_ways in plays.items()})
 
 
 def sees_table(tools, environment):
@@ -215,7 +222,8 @@ def sees_table(tools, environment):
 def tables(tools):
     ways = spellings(tools)
     alone, both = ways["`lib….so`"], ways["preloaded"]
-    plays = {release: {way: Play(tools, release, environment) for way, environment in ways.items()} for release in RELEASES}
+    plays = {release: {way: Play(tools, release, environment) for way, environment in ways.items()}
+             for release in RELEASES}
     return (BEGIN + "### Which spelling of `NCCL_PROFILER_PLUGIN` loads\n\n" + loads_table(ways, plays) +
             "\n### What is scanned by default\n\n" + default_table(plays) +
             "\n### What the plugin alone sees\n\n" + sees_table(tools, alone) +

@@ -17,7 +17,8 @@ class CommandError(RuntimeError):
 
 
 def command_path() -> str:
-    """The path of the rankwatch command: the one in this package, else the first on PATH. Raises CommandError without any."""
+    """The path of the rankwatch command: the one in this package, else the first on PATH. Raises CommandError without
+    any."""
     own = Path(__file__).parent / "_tree" / "bin" / "rankwatch"
     found = str(own) if own.exists() else shutil.which("rankwatch")
     if found is None:
@@ -29,7 +30,8 @@ def run_command(*arguments: str) -> str:
     """What the command prints. Raises CommandError with the last line that it says on standard error."""
     path = command_path()
     try:
-        done = subprocess.run([path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        done = subprocess.run([path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              errors="replace")
     except OSError as error:
         raise CommandError(f"rankwatch: {path}: {error.strerror}") from error
     if done.returncode != 0:
@@ -40,13 +42,12 @@ def run_command(*arguments: str) -> str:
 def env(job: Optional[str] = None, preload: bool = True) -> Dict[str, str]:
     """The variables that make a job record itself, for launchers that no command can be put in front of.
 
-    They hold for processes that start with them: os.environ.update(rankwatch.env()) before torch.multiprocessing.spawn(), or
-    runtime_env={"env_vars": rankwatch.env()} of Ray. What LD_LIBRARY_PATH, LD_PRELOAD and NCCL_PROFILER_PLUGIN hold in this process is
-    kept behind ours. `rankwatch collect` then watches the node.
+    They hold for processes that start with them: os.environ.update(rankwatch.env()) before
+    torch.multiprocessing.spawn(), or runtime_env={"env_vars": rankwatch.env()} of Ray. What LD_LIBRARY_PATH, LD_PRELOAD
+    and NCCL_PROFILER_PLUGIN hold in this process is kept behind ours. `rankwatch collect` then watches the node.
 
-    job: its name, else a scheduler's variable gives it. preload: False leaves it to NCCL to load the plugin, which sees less. Returns
-    names and values. Raises CommandError where the plugin or the command is missing.
-    """
+    job: its name, else a scheduler's variable gives it. preload: False leaves it to NCCL to load the plugin, which sees
+    less. Returns names and values. Raises CommandError where the plugin or the command is missing. """
     arguments = ["env"] + (["--job", job] if job is not None else []) + ([] if preload else ["--no-preload"])
     lines = run_command(*arguments)
     names: List[str] = re.findall(r"^export (\w+)=", lines, re.MULTILINE)

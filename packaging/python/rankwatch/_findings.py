@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Findings as docs/findings.md describes them (schema 1). What is not known is None; keys that are not known here are left out, and
-are in Finding.raw."""
+"""Findings as docs/findings.md describes them (schema 1). What is not known is None; keys that are not known here are
+left out, and are in Finding.raw."""
 from __future__ import annotations
 
 import json
@@ -18,7 +18,8 @@ def _time(text: str) -> datetime:
 
 
 def _make(kind: Any, value: Any) -> Any:
-    """An object of JSON as this dataclass. A field may be `of` a dataclass, a list of `each`, `read` by a function, or in JSON `key`."""
+    """An object of JSON as this dataclass. A field may be `of` a dataclass, a list of `each`, `read` by a function, or
+    in JSON `key`."""
     if not isinstance(value, Mapping):
         return None
     known: Dict[str, Any] = {}
@@ -59,7 +60,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rank runs. pid None: it has no process here. gpu, pci: the GPU and its address. rank_from: the variable that gave the rank."""
+    """Where a rank runs. pid None: it has no process here. gpu, pci: the GPU and its address. rank_from: the variable
+    that gave the rank."""
     rank: Optional[int] = None
     host: Optional[str] = None
     pid: Optional[int] = None
@@ -70,7 +72,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Operation:
-    """The call in question. sequence: counted from 0 on this communicator and function. count: elements of dtype. phase: how far it is."""
+    """The call in question. sequence: counted from 0 on this communicator and function. count: elements of dtype.
+    phase: how far it is."""
     comm: Optional[str] = None
     comm_name: Optional[str] = None
     comm_size: Optional[int] = None
@@ -87,7 +90,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class Late:
-    """How late: milliseconds after the median of the others, lost milliseconds for each step, lost share of all time (0 to 1)."""
+    """How late: milliseconds after the median of the others, lost milliseconds for each step, lost share of all time (0
+    to 1)."""
     kind: Optional[str] = None
     by_ms: Optional[float] = None
     lost_ms_per_step: Optional[float] = None
@@ -104,7 +108,8 @@ class Late:
 
 @dataclass(frozen=True)
 class Cause:
-    """What the rank's threads or its GPU were seen to do. class_: io, cpu, lock, memory, …; share: of the late time, 0 to 1."""
+    """What the rank's threads or its GPU were seen to do. class_: io, cpu, lock, memory, …; share: of the late time, 0
+    to 1."""
     class_: Optional[str] = field(default=None, metadata={"key": "class"})
     share: Optional[float] = None
     text: Optional[str] = None
@@ -136,7 +141,8 @@ class Watchdog:
 
 @dataclass(frozen=True)
 class Values:
-    """What was in the buffer: how many nan and inf, the first bad element, the largest magnitude before, where it came from."""
+    """What was in the buffer: how many nan and inf, the first bad element, the largest magnitude before, where it came
+    from."""
     side: Optional[str] = None
     nan: Optional[int] = None
     inf: Optional[int] = None
@@ -179,7 +185,8 @@ class Incident:
 
 @dataclass(frozen=True)
 class SeenLive:
-    """Of a report: what a collector saw beyond the black boxes, by which sources, until when. in_boxes False: they do not show the finding."""
+    """Of a report: what a collector saw beyond the black boxes, by which sources, until when. in_boxes False: they do
+    not show the finding."""
     by: List[str] = field(default_factory=list)
     until: Optional[datetime] = _at()
     in_boxes: Optional[bool] = None
@@ -189,11 +196,11 @@ class SeenLive:
 class Finding:
     """One fault. str() of it is the sentence for people.
 
-    kind: straggler, hang, gone, desync, slowdown, nan, inf, overflow, saturation, corruption, drift, memory, gpu, version, blind, or one of
-    a later release. state: open, update, closed. severity: notice, warning, critical. confidence: certain, likely, inconclusive. ranks,
-    victims: world ranks. time, first_seen: UTC. detect_ms: milliseconds until it was found. missing: what was not observed. raw: the
-    object as it came, with the keys that are not known here.
-    """
+    kind: straggler, hang, gone, desync, slowdown, nan, inf, overflow, saturation, corruption, drift, memory, gpu,
+    version, blind, or one of a later release. state: open, update, closed. severity: notice, warning, critical.
+    confidence: certain, likely, inconclusive. ranks, victims: world ranks. time, first_seen: UTC. detect_ms:
+    milliseconds until it was found. missing: what was not observed. raw: the object as it came, with the keys that are
+    not known here. """
     schema: int = 1
     id: str = ""
     state: str = ""
@@ -232,7 +239,8 @@ class Finding:
 
     @classmethod
     def from_json(cls, line: Union[str, bytes]) -> Finding:
-        """One line of `rankwatch findings --json` or of a file of --findings. Raises ValueError for what is no finding."""
+        """One line of `rankwatch findings --json` or of a file of --findings. Raises ValueError for what is no
+        finding."""
         value = json.loads(line)
         if not isinstance(value, dict) or "schema" not in value:
             raise ValueError("this is no finding of rankwatch")
@@ -242,19 +250,20 @@ class Finding:
 
 
 def read_findings(path: Union[str, Path]) -> Iterator[Finding]:
-    """The findings in a file of `rankwatch run --findings FILE`, in the order of their lines. Raises OSError, and ValueError for other files."""
+    """The findings in a file of `rankwatch run --findings FILE`, in the order of their lines. Raises OSError, and
+    ValueError for other files."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             yield Finding.from_json(line)
 
 
 def findings(job: Optional[str] = None, follow: bool = False) -> Iterator[Finding]:
-    """What the collector of this user on this machine has found; of all nodes where `rankwatch collect --all-nodes` runs here.
+    """What the collector of this user on this machine has found; of all nodes where `rankwatch collect --all-nodes`
+    runs here.
 
-    follow: False, those that are open now. True, each change (open, update, closed) until the collector ends; this waits, and
-    close() of the iterator ends it. job: only the collector of this job. Findings of severity notice are left out. Raises
-    CommandError where no collector runs or none answers.
-    """
+    follow: False, those that are open now. True, each change (open, update, closed) until the collector ends; this
+    waits, and close() of the iterator ends it. job: only the collector of this job. Findings of severity notice are
+    left out. Raises CommandError where no collector runs or none answers. """
     arguments = ["findings", "--json"] + (["--job", job] if job is not None else [])
     if not follow:
         yield from map(Finding.from_json, run_command(*arguments).splitlines())

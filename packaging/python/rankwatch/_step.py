@@ -29,10 +29,9 @@ def _look() -> Optional[Callable[[int], None]]:
 def step(number: int) -> None:
     """Says that this rank begins the step of that number. Findings then use the program's own numbers.
 
-    To be called on every rank, at the begin of each step (an optimiser step, not a micro-batch), before its first NCCL call.
-    number: a count, 0 to 2**53 - 1; one outside of it is not reported. The same number again does nothing. Takes about a microsecond,
-    and raises nothing but TypeError where number is no integer.
-    """
+    To be called on every rank, at the begin of each step (an optimiser step, not a micro-batch), before its first NCCL
+    call. number: a count, 0 to 2**53 - 1; one outside of it is not reported. The same number again does nothing. Takes
+    about a microsecond, and raises nothing but TypeError where number is no integer. """
     global _function, _looks
     if not 0 <= number < 1 << 53:
         return
@@ -46,9 +45,8 @@ def step(number: int) -> None:
 def steps(items: Iterable[Item], first: int = 0) -> Iterator[Item]:
     """The items of a loop over batches, each announced as a step: for batch in rankwatch.steps(loader).
 
-    items: any iterable; it is asked for the next item after the step has begun, so that waiting for data counts in it. first: the
-    number of the first step, as after a checkpoint was loaded. Raises what the iterable raises.
-    """
+    items: any iterable; it is asked for the next item after the step has begun, so that waiting for data counts in it.
+    first: the number of the first step, as after a checkpoint was loaded. Raises what the iterable raises. """
     number, rest = first, iter(items)
     while True:
         step(number)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Hugging Face's Trainer: Trainer(callbacks=[rankwatch.transformers.Steps()]). Steps have the numbers of state.global_step."""
+"""Hugging Face's Trainer: Trainer(callbacks=[rankwatch.transformers.Steps()]). Steps have the numbers of
+state.global_step."""
 from __future__ import annotations
 
 from typing import Any

@@ -10,6 +10,7 @@
 #include <cuda.h>
 
 #include "sim/workload/faults/fault.h"
+#include "sim/workload/job/argument.h"
 
 enum { RANKS = 8, LONGEST_FAULT_MS = 60000, MOST_HOGS = 256 };
 
@@ -66,17 +67,6 @@ static const struct argp_option argp_options[] = {
 	  2 },
 	{ 0 },
 };
-
-long options_number(const char *text, long low, long high, const struct argp_state *state)
-{
-	char *end;
-
-	errno = 0;
-	long value = strtol(text, &end, 10);
-	if (errno || end == text || *end || value < low || value > high)
-		argp_error(state, "'%s' is not a number from %ld to %ld", text, low, high);
-	return value;
-}
 
 static enum values_type gradient_type(const char *text, const struct argp_state *state)
 {
@@ -148,7 +138,7 @@ static error_t parse_number(int key, const char *text, struct argp_state *state)
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (numbers[i].key == key) {
-			*numbers[i].number = (int)options_number(text, numbers[i].low, numbers[i].high, state);
+			*numbers[i].number = (int)argument_number(text, numbers[i].low, numbers[i].high, state);
 			return 0;
 		}
 	return ARGP_ERR_UNKNOWN;
@@ -163,7 +153,7 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		options->box_dirs = text;
 		return 0;
 	case KEY_ELEMENTS:
-		options->elements = options_number(text, 1, 64 << 20, state);
+		options->elements = argument_number(text, 1, 64 << 20, state);
 		return 0;
 	case KEY_GRADIENTS:
 		options->gradients = gradient_type(text, state);
@@ -181,10 +171,10 @@ static error_t parse_training(int key, char *text, struct argp_state *state)
 		options->noise = percentage(text, state);
 		return 0;
 	case KEY_CALL_STEPS:
-		options->first_call = options_number(text, 0, INT_MAX, state);
+		options->first_call = argument_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_TAG_STEPS:
-		options->first_tag = options_number(text, 0, INT_MAX, state);
+		options->first_tag = argument_number(text, 0, INT_MAX, state);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -215,13 +205,13 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 		options->fault_slower = percentage(text, state);
 		return 0;
 	case KEY_FAULT_INDEX:
-		options->fault_index = options_number(text, 0, LONG_MAX, state);
+		options->fault_index = argument_number(text, 0, LONG_MAX, state);
 		return 0;
 	case KEY_LOG_DIR:
 		options->log_dir = text;
 		return 0;
 	case KEY_LOG_BYTES:
-		options->log_bytes = options_number(text, 1, 1 << 30, state);
+		options->log_bytes = argument_number(text, 1, 1 << 30, state);
 		return 0;
 	case KEY_EVENTS:
 		options->events = text;
@@ -229,9 +219,9 @@ static error_t parse_fault(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->parallel;
 		if (getenv("WORKLOAD_FAULT_MS"))
-			options->fault_ms = options_number(getenv("WORKLOAD_FAULT_MS"), 1, LONGEST_FAULT_MS, state);
+			options->fault_ms = argument_number(getenv("WORKLOAD_FAULT_MS"), 1, LONGEST_FAULT_MS, state);
 		if (getenv("WORKLOAD_HOGS"))
-			options->hogs = options_number(getenv("WORKLOAD_HOGS"), 1, MOST_HOGS, state);
+			options->hogs = argument_number(getenv("WORKLOAD_HOGS"), 1, MOST_HOGS, state);
 		return 0;
 	case ARGP_KEY_END:
 		settle_ranks(options, state);

@@ -53,9 +53,6 @@ void options_parse(struct options *options, int argc, char **argv);
 
 /* Which of --hosts a rank claims, counted from 0. */
 int options_host_of(const struct options *options, int rank);
-
-/* For parsers: a number within [low, high], or the end with a message. */
-long options_number(const char *text, long low, long high, const struct argp_state *state);
 /* A decimal environment variable within [low, high]; -1 when unset, empty, or anything else. */
 int options_environment_number(const char *name, int low, int high);
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "sim/workload/job/options.h"
+#include "sim/workload/job/argument.h"
 #include "sim/workload/model/schedule.h"
 
 enum {
@@ -65,22 +65,22 @@ static error_t parse_number(int key, const char *text, struct parallel *parallel
 {
 	switch (key) {
 	case KEY_STAGES:
-		parallel->stages_per_rank = options_number(text, 1, 8, state);
+		parallel->stages_per_rank = argument_number(text, 1, 8, state);
 		return 0;
 	case KEY_MICROBATCHES:
-		parallel->microbatches = options_number(text, 1, BATCHES_MAX, state);
+		parallel->microbatches = argument_number(text, 1, BATCHES_MAX, state);
 		return 0;
 	case KEY_ACCUMULATE:
-		parallel->accumulate = options_number(text, 1, BATCHES_MAX, state);
+		parallel->accumulate = argument_number(text, 1, BATCHES_MAX, state);
 		return 0;
 	case KEY_GC:
-		parallel->gc_every = options_number(text, 0, INT_MAX, state);
+		parallel->gc_every = argument_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_EVALUATE:
-		parallel->evaluate_every = options_number(text, 0, INT_MAX, state);
+		parallel->evaluate_every = argument_number(text, 0, INT_MAX, state);
 		return 0;
 	case KEY_CHECKPOINT:
-		parallel->checkpoint_every = options_number(text, 0, INT_MAX, state);
+		parallel->checkpoint_every = argument_number(text, 0, INT_MAX, state);
 		return 0;
 	}
 	return parse_flag(key, parallel);

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """rank.py WORKLOAD.SO [ARGUMENT…]: a rank of the workload in the real interpreter, for the fault `convoy`.
 
-The main thread trains in C, as PyTorch does, and holds no lock there. Between two steps it runs lines of Python. Where the fault
-strikes, eight other threads compute in Python meanwhile: each call of the main thread that lets go of the interpreter's lock and
-waits for something costs it a wait for those who took the lock, too."""
+The main thread trains in C, as PyTorch does, and holds no lock there. Between two steps it runs lines of Python. Where
+the fault strikes, eight other threads compute in Python meanwhile: each call of the main thread that lets go of the
+interpreter's lock and waits for something costs it a wait for those who took the lock, too."""
 
 import ctypes
 import os
@@ -21,7 +21,8 @@ samples = [{"text": "word " * 20, "label": number} for number in range(6000)]
 
 
 def compute():
-    """What a tokeniser or an augmentation in a thread does: Python, and pickling, which lets go only when it is done."""
+    """What a tokeniser or an augmentation in a thread does: Python, and pickling, which lets go only when it is
+    done."""
     while busy.wait():
         pickle.loads(pickle.dumps(samples))
         sum(number * number for number in range(500))
@@ -29,7 +30,8 @@ def compute():
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
 def lines(crowded):
-    """A training loop's own lines, with calls that wait for a millisecond, as those that fetch a number from the GPU do."""
+    """A training loop's own lines, with calls that wait for a millisecond, as those that fetch a number from the GPU
+    do."""
     if crowded:
         busy.set()
     for _ in range(CALLS):

@@ -31,7 +31,8 @@ def main():
     pair = part.Pair(self)
     with tempfile.TemporaryDirectory(dir=part.WORK_SHARED) as boxes:
         done = part.run([part.PROGRAMS / "gpu_arrival", pair.how, ROUNDS, FILL_MS], 30, RANKWATCH_DIR=boxes,
-                        RANKWATCH_QUIET="1", RANKWATCH_KERNELCH="1", RANKWATCH_SCAN="off", RANKWATCH_GPU_TIME="watermark",
+                        RANKWATCH_QUIET="1", RANKWATCH_KERNELCH="1", RANKWATCH_SCAN="off",
+                        RANKWATCH_GPU_TIME="watermark",
                         NCCL_PROFILER_PLUGIN=PLUGIN, **pair.environment)
         dump = part.run([part.BUILD / "console/rankwatch", "dump", boxes], 20).json()
     ranks = by_rank(dump)
@@ -40,7 +41,8 @@ def main():
     self.check(len(lines) == int(ROUNDS), f"{len(lines)} of {ROUNDS} operations recorded on both ranks")
     for filled in (0, 1):
         gpu = "a filled GPU" if filled else "an idle GPU"
-        for field, by in (("started_seen_ns", "progress, as the plugin's thread saw it"), ("gpu_start_raw", "KernelCh")):
+        for field, by in (("started_seen_ns", "progress, as the plugin's thread saw it"),
+                          ("gpu_start_raw", "KernelCh")):
             values = later_ms(lines[filled::2], field)
             if values:
                 self.number(f"rank 1 with {gpu}: later than rank 0 by {by}, median", part.median(values), "ms")

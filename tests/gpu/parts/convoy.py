@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Python's own lock: how long a main thread waits for it beside others that compute, and what such a wait looks like from
-outside. It needs no GPU, but the interpreter and the kernel of the machine where training runs."""
+"""Python's own lock: how long a main thread waits for it beside others that compute, and what such a wait looks like
+from outside. It needs no GPU, but the interpreter and the kernel of the machine where training runs."""
 
 import subprocess
 import sys
@@ -15,7 +15,8 @@ SECONDS = 1.0 if part.STAND_IN else 4.0
 
 def play(self, count):
     what = f"Python, {count} other threads that compute"
-    with subprocess.Popen([sys.executable, PROGRAM, str(count), str(SECONDS)], stdout=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen([sys.executable, PROGRAM, str(count), str(SECONDS)], stdout=subprocess.PIPE,
+                          text=True) as run:
         first = part.json_lines(run.stdout.readline())
         if first and count:
             threads.tell(self, what, threads.watch(run.pid, SECONDS / 2, 100))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""100 processes that leave in every way that programs leave, with GPU progress, scanning and KernelCh on: none may die of
-a signal or stay. And after a reset of the device, where the driver has one."""
+"""100 processes that leave in every way that programs leave, with GPU progress, scanning and KernelCh on: none may die
+of a signal or stay. And after a reset of the device, where the driver has one."""
 
 import collections
 import concurrent.futures
@@ -13,7 +13,8 @@ import part
 PLUGIN = "libnccl-profiler-rankwatch.so"
 WAYS = ("destroy", "exit", "flying", "thread")
 EXITS, AT_ONCE, LIMIT_S = (8 if part.STAND_IN else 100), 4, 25
-ENVIRONMENT = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1", "RANKWATCH_KERNELCH": "1", "RANKWATCH_QUIET": "1",
+ENVIRONMENT = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all", "RANKWATCH_GRAPHS": "1",
+               "RANKWATCH_KERNELCH": "1", "RANKWATCH_QUIET": "1",
                "LD_PRELOAD": os.fspath(part.BUILD / "plugin" / PLUGIN)}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A process's first communicator while another thread captures a graph: what breaks without a plugin is NCCL's own; what
-breaks with rankwatch alone is ours."""
+"""A process's first communicator while another thread captures a graph: what breaks without a plugin is NCCL's own;
+what breaks with rankwatch alone is ours."""
 
 import os
 import tempfile
@@ -9,7 +9,8 @@ import tempfile
 import part
 
 PLUGIN = "libnccl-profiler-rankwatch.so"
-OURS = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all", "LD_PRELOAD": os.fspath(part.BUILD / "plugin" / PLUGIN)}
+OURS = {"NCCL_PROFILER_PLUGIN": PLUGIN, "RANKWATCH_SCAN": "all",
+        "LD_PRELOAD": os.fspath(part.BUILD / "plugin" / PLUGIN)}
 MODES = ("global", "thread", "relaxed")
 
 

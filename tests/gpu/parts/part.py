@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One part of tests/gpu/run: what it found goes to stdout for people, to results.jsonl in $GPU_OUT for the table, and to
-recording.jsonl for those who compare the stand-in with it (compare.py)."""
+"""One part of tests/gpu/run: what it found goes to stdout for people, to results.jsonl in $GPU_OUT for the table, and
+to recording.jsonl for those who compare the stand-in with it (compare.py)."""
 
 import json
 import os
@@ -54,12 +54,11 @@ class Part:
     def record(self, kind, **more):
         """Into recording.jsonl, with which the stand-in is compared (as_recorded.py). Kinds:
         machine: stand_in, machine, gpu, nccl. number: what, value, unit.
-        callback: one call of NCCL into a profiler plugin (ABI v5): program, rank, us since the first, thread (0 for the first that
-        called), text as tests/unit/sim/recording_plugin.c writes it.
-        fact: what was asked, value: which calls return while a kernel waits, errors of calls during a capture, priorities, images that
-        load, memory after a reset.
-        thread: what the process did; thread main or other, name; state, call, about and wchan as seen most often in /proc, in share of
-        the samples; cpu; switches_per_s."""
+        callback: one call of NCCL into a profiler plugin (ABI v5): program, rank, us since the first, thread (0 for the
+        first that called), text as tests/unit/sim/recording_plugin.c writes it. fact: what was asked, value: which
+        calls return while a kernel waits, errors of calls during a capture, priorities, images that load, memory after
+        a reset. thread: what the process did; thread main or other, name; state, call, about and wchan as seen most
+        often in /proc, in share of the samples; cpu; switches_per_s."""
         with open(OUT / "recording.jsonl", "a") as file:
             file.write(json.dumps({"kind": kind, "part": self.name, **more}) + "\n")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Scans beside real matrix products, by block count and priority (torch_products.py); without PyTorch the library that it
-uses is tried alone."""
+"""Scans beside real matrix products, by block count and priority (torch_products.py); without PyTorch the library that
+it uses is tried alone."""
 
 import part
 

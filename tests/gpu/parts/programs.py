@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The parts that are programs alone, with the driver and nothing else: each line that they print is a number, a claim, a
-fact or a remark. They check themselves."""
+"""The parts that are programs alone, with the driver and nothing else: each line that they print is a number, a claim,
+a fact or a remark. They check themselves."""
 
 import sys
 

@@ -91,7 +91,8 @@ def main():
                 print("\n".join((changed(diff) + counts)[:MOST]))
     if part.STAND_IN:
         other = record(self, pair, "2.29.7", part.SIM_LIBRARIES, SIM_NCCL_VERSION="2.29.7")
-        self.check(other and changed(compare(ours[0], words(other)[0])[0]), "another release's callbacks are seen to differ")
+        self.check(other and changed(compare(ours[0], words(other)[0])[0]),
+                   "another release's callbacks are seen to differ")
         self.check(not changed(compare(ours[0], real[0])[0]), "the same release's are seen not to")
     self.end()
 

@@ -14,7 +14,8 @@ def tell(self, name, done, lines, where):
     self.check(done.status == 0 and len(done.json()) == lines, f"{name}{where}{done.why()}")
     for line in done.json():
         gpu = "filled GPU" if line["filled"] else "idle GPU"
-        what = f"{line['method']} around {line['around']}, {line['ranks']} rank{'s' * (line['ranks'] > 1)}, {gpu}{where}"
+        what = (f"{line['method']} around {line['around']}, {line['ranks']} rank{'s' * (line['ranks'] > 1)}, "
+                f"{gpu}{where}")
         if line["method"] == "nothing":
             self.number(f"{what}: stream time", line["stream_us"], "us")
             continue

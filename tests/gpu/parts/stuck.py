@@ -25,7 +25,8 @@ def play(self, way):
             if found:
                 # So long that it waits as it will go on to: CUDA may spin for a while before it blocks.
                 threads.watch(process.pid, WATCH_S / 2, 5)
-                threads.tell(self, f"waiting for a kernel that does not end, {way}", threads.watch(process.pid, WATCH_S))
+                threads.tell(self, f"waiting for a kernel that does not end, {way}",
+                             threads.watch(process.pid, WATCH_S))
             process.stdin.close()
             status = process.wait(part.left_s(READY_S))
             said = process.stderr.read().strip()

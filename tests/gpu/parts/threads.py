@@ -63,13 +63,14 @@ def look(process, thread):
         return None
     call, about = call_of(process, thread)
     switches = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text(thread / "status"), re.M)
-    return {"state": stat[0], "call": call, "about": about, "wchan": text(thread / "wchan").strip().removeprefix("0") or None,
+    return {"state": stat[0], "call": call, "about": about, "wchan": text(thread / "wchan").strip().removeprefix("0")
+            or None,
             "cpu_s": (int(stat[11]) + int(stat[12])) / TICKS, "switches": int(switches.group(1)) if switches else 0}
 
 
 def watch(pid, seconds, looks=25):
-    """[{thread, name, state, call, about, wchan, share, cpu, switches_per_s}], the main thread first. state, call, about
-    and wchan are what was seen most often, in this share of the looks; cpu: of one core."""
+    """[{thread, name, state, call, about, wchan, share, cpu, switches_per_s}], the main thread first. state, call,
+    about and wchan are what was seen most often, in this share of the looks; cpu: of one core."""
     process = pathlib.Path(f"/proc/{pid}")
     seen, begin = collections.defaultdict(list), time.monotonic()
     for _ in range(looks):

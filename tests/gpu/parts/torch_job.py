@@ -18,7 +18,8 @@ FUNCTIONS = {"all_reduce": "AllReduce", "all_reduce_barrier": "AllReduce", "_all
 
 
 # PyTorch brings an NCCL of its own.
-LIBRARIES = ":".join(path for path in part.LIBRARIES.split(":") if path != os.path.dirname(os.environ["GPU_NCCL"] or "-"))
+LIBRARIES = ":".join(path for path in part.LIBRARIES.split(":")
+                     if path != os.path.dirname(os.environ["GPU_NCCL"] or "-"))
 
 
 def command(pair, *arguments):
@@ -61,7 +62,8 @@ def check_healthy(self, pair, parallel, steps):
 
 
 def check_late(self, pair, by):
-    """by: another thread that holds a lock, or that computes in Python, so that the main thread waits for Python's own."""
+    """by: another thread that holds a lock, or that computes in Python, so that the main thread waits for Python's
+    own."""
     with jobs.Job(pair, LIBRARIES) as job:
         process = job.begin(*command(pair, "--steps", "30", "--late-rank", "1", "--late-ms", "600", "--late-by", by))
         status = job.finish(process, 90)

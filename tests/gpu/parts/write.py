@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What progress costs, with the driver alone: host ns and stream us that two stream memory operations add, beside events
-and stamp kernels, on an idle GPU and on a filled one."""
+"""What progress costs, with the driver alone: host ns and stream us that two stream memory operations add, beside
+events and stamp kernels, on an idle GPU and on a filled one."""
 
 import part
 import stream

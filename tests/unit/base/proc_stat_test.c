@@ -10,8 +10,9 @@
 #include "base/small_file.h"
 
 /* A process may call itself what it likes. */
-static const char line[] = "4711 (a) R 1 (b) S) Z 1 4711 4711 34816 4711 4194304 133 0 0 0 14 15 16 17 20 0 1 0 2200 9 5 "
-			   "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 256\n";
+static const char line[] =
+    "4711 (a) R 1 (b) S) Z 1 4711 4711 34816 4711 4194304 133 0 0 0 14 15 16 17 20 0 1 0 2200 9 5 "
+    "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 256\n";
 
 Test(proc_stat, fields_follow_the_names_last_bracket)
 {
@@ -39,7 +40,9 @@ Test(proc_stat, a_line_that_ends_early_has_no_more_fields)
 		cr_expect_not(proc_stat_number(lines[i], PROC_STAT_START_TICKS, &number), "%s", lines[i]);
 	}
 	cr_expect_not(proc_stat_number("4711 (a) S 1 2", PROC_STAT_START_TICKS, &number));
-	cr_expect_not(proc_stat_number("1 (a) S 1 2 3 4 5 6 7 8 9 10 99999999999999999999 1", PROC_STAT_USER_TICKS, &number), "too large");
+	cr_expect_not(
+	    proc_stat_number("1 (a) S 1 2 3 4 5 6 7 8 9 10 99999999999999999999 1", PROC_STAT_USER_TICKS, &number),
+	    "too large");
 	cr_expect_not(proc_stat_number("1 (a) S 1 2 3 4 5 6 7 8 9 10 -7 1", PROC_STAT_USER_TICKS, &number));
 }
 

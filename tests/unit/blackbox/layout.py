@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """layout.py INCLUDE LIST [--write]: is the list of fields that of the headers in INCLUDE? TAP on stdout.
 
-The list is for programs in other languages, which cannot include the headers. Each field lies at the next multiple of its size, as on
-every machine that rankwatch runs on; what the headers assert of sizes and offsets must agree with that. --write makes the list.
-"""
+The list is for programs in other languages, which cannot include the headers. Each field lies at the next multiple of
+its size, as on every machine that rankwatch runs on; what the headers assert of sizes and offsets must agree with that.
+--write makes the list. """
 import pathlib
 import re
 import sys
@@ -15,15 +15,18 @@ The fields of a black box's parts: offset, name, type (u unsigned, i signed, f f
 Made of include/rankwatch/*.h, which say what they mean, by ninja -C build box-layout. How a box is read: black-box.md.
 
 """
-STRUCTS = ["rw_box_header", "rw_device", "rw_anchor", "rw_init", "rw_lease", "rw_gpu_memory", "rw_gpu_memory_bin", "rw_ports",
-           "rw_port_showing", "rw_ending", "rw_communicator", "rw_gpu_progress", "rw_host_sample", "rw_wait", "rw_operation", "rw_scan"]
+STRUCTS = ["rw_box_header", "rw_device", "rw_anchor", "rw_init", "rw_lease", "rw_gpu_memory", "rw_gpu_memory_bin",
+           "rw_ports",
+           "rw_port_showing", "rw_ending", "rw_communicator", "rw_gpu_progress", "rw_host_sample", "rw_wait",
+           "rw_operation", "rw_scan"]
 SIZES = {"uint8_t": 1, "char": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4, "uint64_t": 8}
 SHORT = {"float": "f32", "char": "char"}
 
 
 def read(include):
     """The headers' text without comments, and their constants."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(pathlib.Path(include, "rankwatch").glob("*.h")))
+    text = "\n".join(path.read_text(encoding="utf-8")
+                     for path in sorted(pathlib.Path(include, "rankwatch").glob("*.h")))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return text, {name: int(number) for name, number in re.findall(r"\b(RW_\w+) = (\d+)\b", text)}
 
@@ -67,10 +70,12 @@ def listing(text, constants):
     for struct in STRUCTS:
         found, size, _ = fields(text, constants, struct)
         shown = [f"{at} {name} {SHORT.get(kind, kind.replace('uint', 'u').replace('int', 'i').replace('_t', ''))}"
-                 + (f"[{number}]" if number else "") for at, name, kind, number in found if not re.match("reserved|zero", name)]
+                 + (f"[{number}]" if number else "") for at, name, kind, number in found
+                 if not re.match("reserved|zero", name)]
         text_of = ", ".join(field.replace(" ", "\0") for field in shown)
         lines.append(f"{struct}, {size} bytes")
-        lines += [line.replace("\0", " ") for line in textwrap.wrap(text_of, 116, initial_indent="  ", subsequent_indent="  ")]
+        lines += [line.replace("\0", " ")
+                  for line in textwrap.wrap(text_of, 116, initial_indent="  ", subsequent_indent="  ")]
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -72,7 +72,9 @@ static void go_on(void)
 
 static void act(void)
 {
-	static const uint32_t bursts[] = { 1, 7, 127, 128, 129, 600, RW_BOX_RING_MIN - 1, RW_BOX_RING_MIN, RW_BOX_RING_MIN + 1, 2500 };
+	static const uint32_t bursts[] = {
+		1, 7, 127, 128, 129, 600, RW_BOX_RING_MIN - 1, RW_BOX_RING_MIN, RW_BOX_RING_MIN + 1, 2500
+	};
 	uint32_t claims = bursts[draw(10)], samples = draw(4) ? draw(700) : RW_BOX_SAMPLES - 2 + draw(5);
 
 	for (uint32_t i = 0; i < claims; i++)
@@ -146,8 +148,9 @@ static void read_operations(const struct box_reader *reader)
 	for (int i = 0; i < got; i++) {
 		fprintf(read_, "%d", states[i]);
 		if (states[i] == BOX_SLOT_OK || states[i] == BOX_SLOT_OLDER)
-			fprintf(read_, " %lu %x %x %x %u %lu %lu %lu", slots[i].ticket, slots[i].known, slots[i].owner, slots[i].flags, slots[i].comm, slots[i].count,
-				slots[i].api_ns, slots[i].scan_out.lane_sum);
+			fprintf(read_, " %lu %x %x %x %u %lu %lu %lu", slots[i].ticket, slots[i].known, slots[i].owner,
+				slots[i].flags, slots[i].comm, slots[i].count, slots[i].api_ns,
+				slots[i].scan_out.lane_sum);
 		fprintf(read_, "\n");
 	}
 }
@@ -166,7 +169,8 @@ static void read_samples(const struct box_reader *reader)
 	fprintf(read_, "samples %lu, %u: %d\n", number, room, got);
 	for (int i = 0; i < got; i++)
 		if (states[i] == BOX_SLOT_OK)
-			fprintf(read_, "%lu %u %u %d %.24s\n", samples[i].monotonic_ns, samples[i].tid, samples[i].kind, samples[i].fd, samples[i].text);
+			fprintf(read_, "%lu %u %u %d %.24s\n", samples[i].monotonic_ns, samples[i].tid, samples[i].kind,
+				samples[i].fd, samples[i].text);
 		else
 			fprintf(read_, "%d\n", states[i]);
 }
@@ -219,7 +223,8 @@ static void read_bytes(const struct box_reader *reader)
 {
 	char bytes[512];
 	uint64_t size = reader->header.total_size;
-	uint64_t at = draw(2) ? size - draw(2 * sizeof(bytes)) : RW_BOX_HEADER_SIZE + draw((uint32_t)size - RW_BOX_HEADER_SIZE);
+	uint64_t at =
+	    draw(2) ? size - draw(2 * sizeof(bytes)) : RW_BOX_HEADER_SIZE + draw((uint32_t)size - RW_BOX_HEADER_SIZE);
 	size_t count = draw(sizeof(bytes) + 1);
 	int err = box_reader_bytes(reader, bytes, count, at);
 
@@ -247,14 +252,16 @@ static uint64_t number_of_read(void)
 
 static void look(const struct box_reader *reader, const char *what)
 {
-	static void (*const reads[])(const struct box_reader *) = { read_operations, read_operations, read_samples, read_communicators, read_tables, read_bytes };
+	static void (*const reads[])(const struct box_reader *) = { read_operations,    read_operations, read_samples,
+								    read_communicators, read_tables,     read_bytes };
 
 	read_ = open_memstream(&words, &words_size);
 	cr_assert(read_);
 	for (int i = 0; i < READS; i++)
 		reads[draw(sizeof(reads) / sizeof(*reads))](reader);
-	fprintf(out, "%s: head %lu, dropped %lu, samples %lu, expired %lu: %016lx\n", what, reader->header.head, reader->header.dropped, reader->header.samples_head,
-		reader->header.untracked[RW_UNTRACKED_EXPIRED], number_of_read());
+	fprintf(out, "%s: head %lu, dropped %lu, samples %lu, expired %lu: %016lx\n", what, reader->header.head,
+		reader->header.dropped, reader->header.samples_head, reader->header.untracked[RW_UNTRACKED_EXPIRED],
+		number_of_read());
 }
 
 static void look_at_copy(struct box_reader *reader)

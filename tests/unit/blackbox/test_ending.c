@@ -12,7 +12,9 @@
 
 TestSuite(ending, .fini = fixture_remove);
 
-static const struct rw_ending noted = { .version = RW_ENDING_VERSION, .status = SIGKILL, .version_again = RW_ENDING_VERSION };
+static const struct rw_ending noted = { .version = RW_ENDING_VERSION,
+					.status = SIGKILL,
+					.version_again = RW_ENDING_VERSION };
 
 static void note(const struct box_writer *writer, const struct rw_ending *ending)
 {
@@ -34,7 +36,8 @@ Test(ending, what_was_noted_is_read_from_the_box_and_from_its_saved_copy)
 	cr_expect_eq(box_ending_status(&reader), SIGKILL);
 	note(&writer, &(struct rw_ending){ .version = RW_ENDING_VERSION, .status = 0, .version_again = RW_ENDING_VERSION });
 	cr_expect_eq(box_ending_status(&reader), 0, "it exited without an error");
-	note(&writer, &(struct rw_ending){ .version = RW_ENDING_VERSION, .status = 0xff00, .version_again = RW_ENDING_VERSION });
+	note(&writer,
+	     &(struct rw_ending){ .version = RW_ENDING_VERSION, .status = 0xff00, .version_again = RW_ENDING_VERSION });
 	cr_expect_eq(box_ending_status(&reader), 0xff00);
 	note(&writer, &noted);
 

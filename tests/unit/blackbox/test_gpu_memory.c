@@ -13,8 +13,14 @@ TestSuite(gpu_memory, .fini = fixture_remove);
 
 static struct rw_gpu_memory noted(void)
 {
-	struct rw_gpu_memory memory = { .version = RW_GPU_MEMORY_VERSION, .number = 7, .number_again = 7, .device = 3, .count = 2,
-					.since_ns = 1000000000, .bin_ns = 1000000000, .total = UINT64_C(80) << 30 };
+	struct rw_gpu_memory memory = { .version = RW_GPU_MEMORY_VERSION,
+					.number = 7,
+					.number_again = 7,
+					.device = 3,
+					.count = 2,
+					.since_ns = 1000000000,
+					.bin_ns = 1000000000,
+					.total = UINT64_C(80) << 30 };
 
 	memory.bins[0] = (struct rw_gpu_memory_bin){ 0, 500, 1024, 2048 };
 	memory.bins[1] = (struct rw_gpu_memory_bin){ 1000, 1500, 2048, 2048 };

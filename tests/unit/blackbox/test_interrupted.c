@@ -123,7 +123,8 @@ static void expect_same(const struct content *content, const struct content *oth
 {
 	for (int i = 0; i < OPERATIONS; i++) {
 		cr_expect_eq(content->states[i], other->states[i], "%s, operation %d", what, i);
-		cr_expect_eq(memcmp(&content->operations[i], &other->operations[i], sizeof(other->operations[i])), 0, "%s, operation %d", what, i);
+		cr_expect_eq(memcmp(&content->operations[i], &other->operations[i], sizeof(other->operations[i])), 0,
+			     "%s, operation %d", what, i);
 	}
 	cr_expect_eq(content->header.head, other->header.head, "%s", what);
 	cr_expect_eq(content->header.ring_slots, other->header.ring_slots, "%s", what);

@@ -58,7 +58,8 @@ ParameterizedTest(const size_t *size, pages, the_gpu_page_is_registered_without_
 	fixture_create(&writer);
 	cr_expect_eq(writer.header->gpu_offset % page, 0);
 	cr_expect_eq((writer.header->samples_offset - writer.header->gpu_offset) % page, 0);
-	cr_expect_geq(writer.header->samples_offset - writer.header->gpu_offset, RW_BOX_COMMS * sizeof(struct rw_gpu_progress));
+	cr_expect_geq(writer.header->samples_offset - writer.header->gpu_offset,
+		      RW_BOX_COMMS * sizeof(struct rw_gpu_progress));
 	box_writer_close(&writer);
 }
 

@@ -15,7 +15,9 @@ static struct rw_ports noted(void)
 {
 	struct rw_ports ports = { .version = RW_PORTS_VERSION, .number = 7, .number_again = 7, .count = 1 };
 
-	ports.showings[0] = (struct rw_port_showing){ .name = "mlx5_2", .number = 1, .since_ns = 5, .from_ns = 3, .to_ns = 4, .rises = { 2 }, .weight = 4 };
+	ports.showings[0] = (struct rw_port_showing){
+		.name = "mlx5_2", .number = 1, .since_ns = 5, .from_ns = 3, .to_ns = 4, .rises = { 2 }, .weight = 4
+	};
 	return ports;
 }
 

@@ -155,7 +155,8 @@ Test(reader, communicators_are_read_again_where_they_have_changed)
 	writer.communicators[3].api_count = 5;
 	cr_assert_eq(box_reader_communicators_again(&reader, 0, 30, known, copied), 1);
 	cr_expect(copied[3].api_count == 5 && copied[3].created_ns == 10 && copied[29].id == 129);
-	cr_assert_eq(box_reader_communicators_again(&reader, 30, 10, known + 30, copied), 1, "its name is not terminated in the file");
+	cr_assert_eq(box_reader_communicators_again(&reader, 30, 10, known + 30, copied), 1,
+		     "its name is not terminated in the file");
 	cr_expect(strlen(copied[9].name) == 63 && copied[9].id == 139);
 
 	writer.communicators[3].created_ns = 0;

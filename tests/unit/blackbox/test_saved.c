@@ -160,7 +160,8 @@ static void expect_samples_kept(uint64_t count)
 
 	fixture_create(&writer);
 	for (uint64_t i = 0; i < count; i++)
-		box_writer_sample(&writer, &(struct rw_host_sample){ .tid = (uint32_t)(7 * i + 1), .kind = RW_SAMPLE_STATE, .text = "x" });
+		box_writer_sample(&writer, &(struct rw_host_sample){
+					       .tid = (uint32_t)(7 * i + 1), .kind = RW_SAMPLE_STATE, .text = "x" });
 	writer.samples[busy % RW_BOX_SAMPLES].ticket = 0;
 	fixture_open(&original, &writer);
 	save(&original, &copy);
@@ -259,7 +260,8 @@ Test(saved, what_cannot_be_saved_is_said_and_leaves_nothing)
 	DIR *entries = opendir(fixture_directory());
 	cr_assert_not_null(entries);
 	for (const struct dirent *entry; (entry = readdir(entries));)
-		cr_expect(entry->d_name[0] != '.' || !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."), "%s", entry->d_name);
+		cr_expect(entry->d_name[0] != '.' || !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."), "%s",
+			  entry->d_name);
 	closedir(entries);
 	cr_assert_eq(ftruncate(writer.fd, 4096), 0);
 	cr_expect_eq(box_save(&reader, directory, "copy.rwbox.gz", why), -EIO);
@@ -527,7 +529,8 @@ static void read_in_part(const struct box_reader *copy, uint64_t part)
 	static struct rw_operation operation;
 	enum box_slot state;
 
-	cr_assert_eq(box_reader_operations(copy, (at - copy->header.ring_offset) / sizeof(operation), 1, &operation, &state), 1);
+	cr_assert_eq(
+	    box_reader_operations(copy, (at - copy->header.ring_offset) / sizeof(operation), 1, &operation, &state), 1);
 	cr_assert_eq(state, BOX_SLOT_OK);
 }
 

@@ -60,8 +60,9 @@ static void add_process(int rank, int local_size, char state)
 
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	cr_assert_eq(mkdir(path, 0700), 0);
-	int size = snprintf(text, sizeof(text), "RANKWATCH_JOB=j%cRANK=%d%cWORLD_SIZE=4%cLOCAL_RANK=%d%cLOCAL_WORLD_SIZE=%d", 0,
-			    rank, 0, 0, rank, 0, local_size);
+	int size =
+	    snprintf(text, sizeof(text), "RANKWATCH_JOB=j%cRANK=%d%cWORLD_SIZE=4%cLOCAL_RANK=%d%cLOCAL_WORLD_SIZE=%d",
+		     0, rank, 0, 0, rank, 0, local_size);
 	write_file(pid, "environ", text, (size_t)size + 1);
 	size = snprintf(text, sizeof(text), "%d (a) b) %c 1 1 1 0 -1 0 0 0 0 0 5 6 0", pid, state);
 	write_file(pid, "stat", text, (size_t)size);

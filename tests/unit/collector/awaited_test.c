@@ -53,8 +53,9 @@ static void show(pid_t pid, uint32_t tid, char state, const char *call, pid_t pa
 	char path[64], text[256];
 
 	snprintf(path, sizeof(path), "%d/task/%u/stat", (int)pid, tid);
-	snprintf(text, sizeof(text), "%u (a (data) worker) %c %d 1 1 0 -1 4194560 1 0 0 0 5 1 0 0 20 0 1 0 %" PRIu64 " 1000 10\n", tid, state,
-		 (int)parent, start_ticks);
+	snprintf(text, sizeof(text),
+		 "%u (a (data) worker) %c %d 1 1 0 -1 4194560 1 0 0 0 5 1 0 0 20 0 1 0 %" PRIu64 " 1000 10\n", tid,
+		 state, (int)parent, start_ticks);
 	tree_write(&tree, path, text);
 	snprintf(path, sizeof(path), "%d/task/%u/schedstat", (int)pid, tid);
 	tree_write(&tree, path, "5000000 700000 42\n");
@@ -73,8 +74,12 @@ static uint64_t started_ns(void)
 /* A wait of the rank that thread `tid` of the other process ended a second after that began. */
 static void wake(pid_t pid, uint32_t tid, int32_t system_call, const char *path, uint64_t at_ns)
 {
-	struct analysis_wait wait = { .process = RANK, .system_call = system_call, .end_ns = at_ns, .out_of_process_wake = true,
-				      .waker_pid = pid, .waker_tid = tid };
+	struct analysis_wait wait = { .process = RANK,
+				      .system_call = system_call,
+				      .end_ns = at_ns,
+				      .out_of_process_wake = true,
+				      .waker_pid = pid,
+				      .waker_tid = tid };
 
 	snprintf(wait.path, sizeof(wait.path), "%s", path);
 	awaited_note(&awaited, proc, &wait);
@@ -203,7 +208,9 @@ Test(awaited, who_has_ended_no_wait_for_the_longest_time_makes_room)
 /* The rank's thread waits for the first time: nobody has ended such a wait before. */
 Test(awaited, the_child_that_has_the_other_end_of_the_pipe_is_looked_at)
 {
-	struct analysis_wait waiting = { .process = RANK, .tid = THREAD, .state = 'S', .system_call = SYS_read, .path = "pipe:[77]" };
+	struct analysis_wait waiting = {
+		.process = RANK, .tid = THREAD, .state = 'S', .system_call = SYS_read, .path = "pipe:[77]"
+	};
 	char path[64], text[16];
 
 	snprintf(path, sizeof(path), "%d/task/%d/syscall", (int)rank.pid, THREAD);

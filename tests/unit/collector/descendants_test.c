@@ -45,8 +45,8 @@ static void show(pid_t pid, pid_t parent, char state, unsigned int own, unsigned
 	char path[64], text[256];
 
 	snprintf(path, sizeof(path), "%d/stat", (int)pid);
-	snprintf(text, sizeof(text), "%d (cc) 1 plus) %c %d 1 1 0 -1 4194560 1 0 0 0 %u 1 %u 2 20 0 1 0 %d 1000 10\n", (int)pid, state,
-		 (int)parent, own, ended, START + (int)pid);
+	snprintf(text, sizeof(text), "%d (cc) 1 plus) %c %d 1 1 0 -1 4194560 1 0 0 0 %u 1 %u 2 20 0 1 0 %d 1000 10\n",
+		 (int)pid, state, (int)parent, own, ended, START + (int)pid);
 	tree_write(&tree, path, text);
 	snprintf(path, sizeof(path), "%d/task/%d/children", (int)pid, (int)pid);
 	tree_write(&tree, path, children);
@@ -71,7 +71,9 @@ static void end(pid_t pid)
 
 static bool read_as(uid_t owner, uint64_t at_ns)
 {
-	const struct descendants_request request = { .proc_root = tree.root, .pid = RANK, .owner = owner, .leave_out = is_left_out };
+	const struct descendants_request request = {
+		.proc_root = tree.root, .pid = RANK, .owner = owner, .leave_out = is_left_out
+	};
 
 	return descendants_read(&descendants, &request, at_ns, &seen);
 }
@@ -219,7 +221,8 @@ Test(descendants, of_other_users_nothing_is_read)
 
 Test(descendants, what_is_no_list_of_processes_is_none)
 {
-	static const char *const lists[] = { "", "\n", "x 4711 ", "-4711 ", "99999999999999999999 ", "4711", "4700 ", "4720 " };
+	static const char *const lists[] = { "",     "\n",    "x 4711 ", "-4711 ", "99999999999999999999 ",
+					     "4711", "4700 ", "4720 " };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		show(RANK, 1, 'S', 500, 0, lists[i]);
@@ -290,7 +293,9 @@ static void let_compute(pid_t child, int wake)
 
 Test(descendants, a_real_child_that_computes_is_seen, .timeout = 60)
 {
-	const struct descendants_request request = { .proc_root = "/proc", .pid = getpid(), .owner = geteuid(), .leave_out = is_left_out };
+	const struct descendants_request request = {
+		.proc_root = "/proc", .pid = getpid(), .owner = geteuid(), .leave_out = is_left_out
+	};
 	int ends[2];
 	char path[64];
 

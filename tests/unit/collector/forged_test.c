@@ -222,7 +222,8 @@ static const char *watch_through_a_liar(void)
 
 	snprintf(here, sizeof(here), "%s/shown", places[0]);
 	snprintf(by, sizeof(by), "%s/shown.by", places[0]);
-	snprintf(command, sizeof(command), "mkdir '%s' '%s' && cp '%s' '%s/' && chown -R %d '%s'", here, by, box, by, OTHER_USER, by);
+	snprintf(command, sizeof(command), "mkdir '%s' '%s' && cp '%s' '%s/' && chown -R %d '%s'", here, by, box, by,
+		 OTHER_USER, by);
 	cr_assert_eq(system(command), 0);
 	liar = lock_liar_start(by, here, writer, &why);
 	if (liar < 0)

@@ -28,7 +28,8 @@ int writer_process_check(const struct writer_process *process, char why[WRITER_P
 	return -EPERM;
 }
 
-int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, uint64_t start_ticks, char why[WRITER_PROCESS_WHY])
+int writer_process_open(struct writer_process *process, pid_t pid, uid_t owner, uint64_t start_ticks,
+			char why[WRITER_PROCESS_WHY])
 {
 	(void)pid, (void)owner, (void)start_ticks, (void)why;
 	*process = (struct writer_process)WRITER_PROCESS_NONE;
@@ -232,8 +233,10 @@ Test(host, the_child_processes_of_a_rank_are_read_once_others_have_waited_for_it
 	const uint64_t s = 1000000000, now_ns = 100 * s;
 	struct analysis analysis = { 0 };
 	pid_t children[] = { begin_child(), begin_child() }; /* the second is a rank itself */
-	struct writer_process writers[] = { { .pid = getpid(), .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() },
-					    { .pid = children[1], .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() } };
+	struct writer_process writers[] = {
+		{ .pid = getpid(), .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() },
+		{ .pid = children[1], .pidfd = -1, .proc_fd = -1, .uid = geteuid(), .gid = getegid() }
+	};
 	struct host *host;
 	char path[64];
 

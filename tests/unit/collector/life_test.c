@@ -65,7 +65,8 @@ Test(life, a_launcher_waits_for_boxes_that_are_saved_and_for_commands)
 Test(life, the_next_launcher_that_leaves_waits_from_its_own_time_on)
 {
 	struct life life = { .until_idle = true };
-	const struct life_work leaves = { .boxes = true, .clients = 1, .leaving = 1 }, stays = { .boxes = true, .clients = 1, .runs = 1 };
+	const struct life_work leaves = { .boxes = true, .clients = 1, .leaving = 1 },
+			       stays = { .boxes = true, .clients = 1, .runs = 1 };
 
 	cr_expect_not(life_owes_summary(&life, &leaves, 5000 * MS));
 	cr_expect_not(life_owes_summary(&life, &stays, 9000 * MS));

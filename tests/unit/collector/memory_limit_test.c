@@ -87,7 +87,8 @@ Test(memory_limit, version_1_has_other_names_and_a_number_for_no_limit)
 {
 	struct analysis_memory_state state = { 0 };
 
-	write_file("/proc/self/mounts", "cgroup2 /u cgroup2 rw 0 0\ncgroup /cpu cgroup rw,cpu 0 0\ncgroup /cg cgroup rw,memory 0 0\n");
+	write_file("/proc/self/mounts",
+		   "cgroup2 /u cgroup2 rw 0 0\ncgroup /cpu cgroup rw,cpu 0 0\ncgroup /cg cgroup rw,memory 0 0\n");
 	write_file("/proc/9/cgroup", "5:cpu:/x\n4:hugetlb,memory:/job\n0::/\n");
 	write_file("/cg/job/memory.limit_in_bytes", "9223372036854771712\n");
 	cr_expect_eq(memory_limit_read(NULL, root, 9, &state), -ENOENT);
@@ -132,7 +133,8 @@ Test(memory_limit, a_group_is_read_once_in_a_round_for_all_its_processes)
 	cr_assert_eq(memory_limit_read(round, root, 10, &second), 0);
 	cr_expect(second.limit == 1000 && second.held == 850 && second.hits == 42 && second.group == first.group);
 	cr_assert_eq(memory_limit_read(round, root, 11, &other), 0);
-	cr_expect(other.limit == 100 && other.held == 99 && other.group != first.group, "each has the group that limits it most");
+	cr_expect(other.limit == 100 && other.held == 99 && other.group != first.group,
+		  "each has the group that limits it most");
 
 	memory_round_begin(round);
 	cr_assert_eq(memory_limit_read(round, root, 10, &second), 0);

@@ -116,7 +116,8 @@ static void read_file(const char *text)
 
 static void expect(int64_t received, int64_t sent, int64_t paused_us)
 {
-	cr_expect_eq(counts[ANALYSIS_PORT_PAUSES_RECEIVED], received, "received %lld", (long long)counts[ANALYSIS_PORT_PAUSES_RECEIVED]);
+	cr_expect_eq(counts[ANALYSIS_PORT_PAUSES_RECEIVED], received, "received %lld",
+		     (long long)counts[ANALYSIS_PORT_PAUSES_RECEIVED]);
 	cr_expect_eq(counts[ANALYSIS_PORT_PAUSES_SENT], sent, "sent %lld", (long long)counts[ANALYSIS_PORT_PAUSES_SENT]);
 	cr_expect_eq(counts[ANALYSIS_PORT_PAUSED_US], paused_us, "paused %lld", (long long)counts[ANALYSIS_PORT_PAUSED_US]);
 	for (int i = 0; i < ANALYSIS_PORT_PAUSES_RECEIVED; i++)
@@ -135,15 +136,18 @@ Test(pause_counters, mlx5_counts_each_priority_that_has_pfc_and_how_long)
 
 Test(pause_counters, bnxt_counts_the_frames_of_each_priority_a_second_time)
 {
-	read_file("     rx_pause_frames: 1\n     rx_pfc_frames: 40\n     rx_pfc_ena_frames_pri3: 40\n     tx_pause_frames: 2\n"
-		  "     tx_pfc_frames: 50\n     tx_pfc_ena_frames_pri3: 50\n     pfc_pri3_rx_duration_us: 900\n     pfc_pri3_tx_duration_us: 800\n"
+	read_file("     rx_pause_frames: 1\n     rx_pfc_frames: 40\n     rx_pfc_ena_frames_pri3: 40\n     "
+		  "tx_pause_frames: 2\n"
+		  "     tx_pfc_frames: 50\n     tx_pfc_ena_frames_pri3: 50\n     pfc_pri3_rx_duration_us: 900\n     "
+		  "pfc_pri3_tx_duration_us: 800\n"
 		  "     pfc_pri3_rx_transitions: 20\n");
 	expect(41, 52, 900);
 }
 
 Test(pause_counters, ice_and_i40e_name_them_xoff)
 {
-	read_file("     link_xoff_rx.nic: 1\n     link_xon_rx.nic: 1\n     rx_priority_0_xoff.nic: 10\n     rx_priority_7_xoff.nic: 20\n"
+	read_file("     link_xoff_rx.nic: 1\n     link_xon_rx.nic: 1\n     rx_priority_0_xoff.nic: 10\n     "
+		  "rx_priority_7_xoff.nic: 20\n"
 		  "     rx_priority_0_xon.nic: 9\n     tx_priority_3_xoff.nic: 6\n     link_xoff_tx.nic: 0\n");
 	expect(31, 6, -1);
 	read_file("     port.link_xoff_rx: 2\n     port.rx_priority_3_xoff_rx: 3\n     port.tx_priority_3_xoff_tx: 4\n"
@@ -153,8 +157,16 @@ Test(pause_counters, ice_and_i40e_name_them_xoff)
 
 Test(pause_counters, what_is_no_counter_of_these_is_left)
 {
-	static const char *const texts[] = { "", "rx_prio3_pause", "rx_prio3_pause:\n", "rx_prio3_pause: -4\n", "rx_prio3_pause: 4 apples\n",
-					     "rx_prio_pause: 4\n", "rx_prio3_pauses: 4\n", "xrx_prio3_pause: 4\n", "rx_priox_pause: 4\n", ": 4\n" };
+	static const char *const texts[] = { "",
+					     "rx_prio3_pause",
+					     "rx_prio3_pause:\n",
+					     "rx_prio3_pause: -4\n",
+					     "rx_prio3_pause: 4 apples\n",
+					     "rx_prio_pause: 4\n",
+					     "rx_prio3_pauses: 4\n",
+					     "xrx_prio3_pause: 4\n",
+					     "rx_priox_pause: 4\n",
+					     ": 4\n" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		read_file(texts[i]);

@@ -21,7 +21,8 @@ static int connected(unsigned *port)
 	socklen_t length = sizeof(address);
 	int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	cr_assert(server >= 0 && client >= 0 && bind(server, (struct sockaddr *)&address, length) == 0 && listen(server, 1) == 0);
+	cr_assert(server >= 0 && client >= 0 && bind(server, (struct sockaddr *)&address, length) == 0 &&
+		  listen(server, 1) == 0);
 	cr_assert_eq(getsockname(server, (struct sockaddr *)&address, &length), 0);
 	cr_assert_eq(connect(client, (struct sockaddr *)&address, length), 0);
 	*port = ntohs(address.sin_port);
@@ -57,7 +58,9 @@ static void write_table(const char *name, const char *lines)
 	snprintf(path, sizeof(path), "%s/7/net/%s", root, name);
 	FILE *file = fopen(path, "w");
 	cr_assert(file);
-	fprintf(file, "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n%s", lines);
+	fprintf(file,
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n%s",
+		lines);
 	fclose(file);
 }
 
@@ -73,8 +76,10 @@ static void make_root(void)
 	/* Made on a machine with the lowest byte first, as these are. */
 	write_table("tcp", "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 11 1\n"
 			   "  12: 0100007F:1F90 0700000A:01BB 01 00000000:00000000 00:00000000 00000000 0 0 12 1\n");
-	write_table("tcp6", "   0: 00000000000000000000000000000000:1F90 000080FE000000000000000001000000:7338 01 00000000:00000000 00:00000000 00000000 0 0 21 1\n"
-			    "   1: 00000000000000000000000000000000:1F90 0000000000000000FFFF00000700000A:01BB 01 00000000:00000000 00:00000000 00000000 0 0 22 1\n"
+	write_table("tcp6", "   0: 00000000000000000000000000000000:1F90 000080FE000000000000000001000000:7338 01 "
+			    "00000000:00000000 00:00000000 00000000 0 0 21 1\n"
+			    "   1: 00000000000000000000000000000000:1F90 0000000000000000FFFF00000700000A:01BB 01 "
+			    "00000000:00000000 00:00000000 00000000 0 0 22 1\n"
 			    "not a line\n");
 }
 
@@ -91,7 +96,8 @@ Test(socket_peer, is_read_as_the_kernel_writes_it, .init = make_root, .fini = re
 	static const struct {
 		uint64_t inode;
 		const char *text; /* NULL none */
-	} cases[] = { { 11, NULL }, { 12, "10.0.0.7:443" }, { 21, "[fe80::1]:29496" }, { 22, "10.0.0.7:443" }, { 23, NULL }, { 0, NULL } };
+	} cases[] = { { 11, NULL },           { 12, "10.0.0.7:443" }, { 21, "[fe80::1]:29496" },
+		      { 22, "10.0.0.7:443" }, { 23, NULL },           { 0, NULL } };
 	char text[SOCKET_PEER_TEXT];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -113,7 +119,9 @@ Test(socket_peer, tables_are_read_once_a_second_and_what_was_found_is_kept, .ini
 	cr_expect(socket_peer_find(&peers, root, 7, 12, 10 * SECOND, text));
 	cr_expect_not(socket_peer_find(&peers, root, 7, 22, 10 * SECOND + SECOND / 2, text), "not yet");
 	write_table("tcp", "");
-	cr_expect(socket_peer_find(&peers, root, 7, 12, 10 * SECOND + SECOND / 2, text) && !strcmp(text, "10.0.0.7:443"), "kept");
+	cr_expect(socket_peer_find(&peers, root, 7, 12, 10 * SECOND + SECOND / 2, text) &&
+		      !strcmp(text, "10.0.0.7:443"),
+		  "kept");
 	cr_expect(socket_peer_find(&peers, root, 7, 22, 11 * SECOND, text), "a second later");
 	cr_expect_not(socket_peer_find(&peers, root, 7, 99, 13 * SECOND, text));
 	cr_expect_not(socket_peer_find(&peers, root, 7, 99, 13 * SECOND + 1, text), "that there is none is kept, too");

@@ -228,18 +228,21 @@ Test(message, a_summary_says_where_the_time_went)
 	};
 	char *text = printed(&summary), *line = message_summary(&summary);
 	json_t *message = json_loads(line, 0, NULL), *time = json_object_get(json_object_get(message, "summary"), "time");
-	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0), *second = json_array_get(json_object_get(time, "waited_for"), 1);
+	json_t *first = json_array_get(json_object_get(time, "waited_for"), 0),
+	       *second = json_array_get(json_object_get(time, "waited_for"), 1);
 
-	cr_expect_str_eq(text,
-			 "rankwatch: 8 of 8 ranks, 0 communicators, 0 operations\n"
-			 "  findings   none\n"
-			 "  time       own work 38 %, waiting for other ranks 58 %, transfers 4 %, not seen 0 %\n"
-			 "  waited     others waited 58 % of the time for rank 0: 9 of 100 steps, 1302 ms in each, fsync(2) on "
-			 "/lustre/run/step50\\x1b.pt\n"
-			 "  waited     others waited 12 % of the time for rank 3, a little in each operation\n"
-			 "  waited     others waited at least 7 % of the time for a rank whose number is not known: seen in 1 of 100 steps, 900 ms in "
-			 "each, late by its GPU\n",
-			 "%s", text);
+	cr_expect_str_eq(
+	    text,
+	    "rankwatch: 8 of 8 ranks, 0 communicators, 0 operations\n"
+	    "  findings   none\n"
+	    "  time       own work 38 %, waiting for other ranks 58 %, transfers 4 %, not seen 0 %\n"
+	    "  waited     others waited 58 % of the time for rank 0: 9 of 100 steps, 1302 ms in each, fsync(2) on "
+	    "/lustre/run/step50\\x1b.pt\n"
+	    "  waited     others waited 12 % of the time for rank 3, a little in each operation\n"
+	    "  waited     others waited at least 7 % of the time for a rank whose number is not known: seen in 1 of "
+	    "100 steps, 900 ms in "
+	    "each, late by its GPU\n",
+	    "%s", text);
 	cr_expect_float_eq(json_number_value(json_object_get(time, "wait")), 0.58, 1e-9);
 	cr_expect_eq(json_integer_value(json_object_get(first, "steps")), 9);
 	cr_expect(json_is_false(json_object_get(first, "at_least")));
@@ -282,16 +285,21 @@ Test(message, a_summary_says_why_who_was_waited_for_is_not_named)
 		enum analysis_unnamed unnamed;
 		const char *said;
 	} cases[] = {
-		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and what its time adds up to has not been clearly more than others' for long enough" },
+		{ ANALYSIS_UNNAMED_STEPS, "which operations make a step is not known, and what its time adds up to has "
+					  "not been clearly more than others' for long enough" },
 		{ ANALYSIS_UNNAMED_SHORT, "5 steps were seen; ranks are judged for being late from the 8th on" },
-		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen: until the 24th, only steady lateness, a sudden one of a fifth of the step, or one whose "
+		{ ANALYSIS_UNNAMED_EARLY, "only 5 steps were seen: until the 24th, only steady lateness, a sudden one "
+					  "of a fifth of the step, or one whose "
 					  "cause is seen can be told from chance" },
-		{ ANALYSIS_UNNAMED_SPREAD, "it is late by a little in many operations, and what that adds up to has not been clearly more than others' for "
+		{ ANALYSIS_UNNAMED_SPREAD, "it is late by a little in many operations, and what that adds up to has "
+					   "not been clearly more than others' for "
 					   "long enough" },
 		{ ANALYSIS_UNNAMED_LITTLE, "no training step lost 20 ms to it, the least that is judged" },
-		{ ANALYSIS_UNNAMED_FEW, "it was late in 2 of 9 steps: fewer than three in a row, or four in all, may be chance" },
+		{ ANALYSIS_UNNAMED_FEW,
+		  "it was late in 2 of 9 steps: fewer than three in a row, or four in all, may be chance" },
 		{ ANALYSIS_UNNAMED_UNSURE, "it was late, but steps would not clearly be shorter without it" },
-		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with: that takes 24 steps of steady lateness, or a cause that is seen" },
+		{ ANALYSIS_UNNAMED_ONE, "there is only one other rank to compare it with: that takes 24 steps of "
+					"steady lateness, or a cause that is seen" },
 		{ ANALYSIS_UNNAMED_CHANCE, "others were at times late by nearly as much, so it may be chance" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -379,21 +387,28 @@ Test(message, a_summary_names_nobody_where_nobody_can_be_told)
 	} cases[] = {
 		{ { .known = true, .own = 0.9, .wait = 0.04, .transfer = 0.06 }, NULL },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .transfer = 0.05 },
-		  "  waited     the ranks for each other by turns: in the steps that ended none was late more than the others\n" },
+		  "  waited     the ranks for each other by turns: in the steps that ended none was late more than the "
+		  "others\n" },
 		{ { .known = true, .own = 0.9, .wait = 0.05, .nobody = 0.05, .transfer = 0.05 },
-		  "  waited     5 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
+		  "  waited     5 % of the time where no single rank was late: half of the ranks came as late, or too "
+		  "little was seen of them\n" },
 		{ { .known = true, .own = 0.75, .transfer = 0.25 },
-		  "  transfers  for 25 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
+		  "  transfers  for 25 % of the time all ranks had come: the transfers were slow, or GPUs had no room "
+		  "for NCCL's kernels\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.1, .transfer = 0.1 },
-		  "  waited     the ranks for each other by turns: in the steps that ended none was late more than the others\n" },
+		  "  waited     the ranks for each other by turns: in the steps that ended none was late more than the "
+		  "others\n" },
 		{ { .known = true, .own = 0.8, .wait = 0.15, .nobody = 0.1, .transfer = 0.05 },
-		  "  waited     10 % of the time where no single rank was late: half of the ranks came as late, or too little was seen of them\n" },
+		  "  waited     10 % of the time where no single rank was late: half of the ranks came as late, or too "
+		  "little was seen of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9, .left_out = true },
-		  "  not seen   most of the time: the budget pays for the GPU progress of a part of the small operations; "
+		  "  not seen   most of the time: the budget pays for the GPU progress of a part of the small "
+		  "operations; "
 		  "RANKWATCH_GPU_TIME=watermark records all of them\n" },
 		{ { .known = true, .own = 0.1, .unseen = 0.9 }, NULL },
 		{ { .known = true, .own = 0.6, .transfer = 0.4 },
-		  "  transfers  for 40 % of the time all ranks had come: the transfers were slow, or GPUs had no room for NCCL's kernels\n" },
+		  "  transfers  for 40 % of the time all ranks had come: the transfers were slow, or GPUs had no room "
+		  "for NCCL's kernels\n" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *text = printed(&(struct message_summary){

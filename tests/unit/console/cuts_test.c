@@ -41,7 +41,8 @@ static void add_all(struct box *box, uint64_t first, uint64_t last)
 		add(box, RW_FUNCTION_ALL_REDUCE, sequence, true);
 }
 
-static bool keeps(const struct common_lines *lines, const struct box *box, const struct rw_operation *operation, size_t ranks)
+static bool keeps(const struct common_lines *lines, const struct box *box, const struct rw_operation *operation,
+		  size_t ranks)
 {
 	struct common_line line;
 

@@ -60,7 +60,8 @@ Test(demo_verdict, any_other_rank_is_wrong_even_beside_the_right_one)
 
 Test(demo_verdict, operations_that_take_longer_for_everybody_accuse_nobody)
 {
-	static const char slower[] = "{\"id\":\"b\",\"severity\":\"warning\",\"kind\":\"slowdown\",\"scope\":\"job\",\"ranks\":[0,1]}\n";
+	static const char slower[] =
+	    "{\"id\":\"b\",\"severity\":\"warning\",\"kind\":\"slowdown\",\"scope\":\"job\",\"ranks\":[0,1]}\n";
 	char both[512];
 
 	snprintf(both, sizeof(both), FINDING("a", "warning", "[0]", "io") "%s", slower);
@@ -71,10 +72,12 @@ Test(demo_verdict, operations_that_take_longer_for_everybody_accuse_nobody)
 
 Test(demo_verdict, a_host_is_named_as_a_whole_or_wrongly)
 {
-	static const struct scenario host = { .name = "host", .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host" };
+	static const struct scenario host = {
+		.name = "host", .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host"
+	};
 
 #define SCOPED(scope, ranks)                                                                                           \
-	"{\"id\":\"a\",\"severity\":\"warning\",\"kind\":\"straggler\",\"scope\":\"" scope "\",\"ranks\":" ranks               \
+	"{\"id\":\"a\",\"severity\":\"warning\",\"kind\":\"straggler\",\"scope\":\"" scope "\",\"ranks\":" ranks       \
 	",\"cause\":{\"class\":\"cpu\"}}\n"
 	expect_verdict(&host, SCOPED("host", "[4,5]"), true, "straggler, cpu, in the host of ranks 4,5: right");
 	expect_verdict(&host, SCOPED("rank", "[4,5]"), false, "wrong");
@@ -96,8 +99,8 @@ Test(demo_verdict, values_are_right_with_their_origin_and_first_index)
 						  .first_bad = -1 };
 
 #define VALUES(origin, first)                                                                                          \
-	"{\"id\":\"a\",\"severity\":\"critical\",\"kind\":\"nan\",\"ranks\":[5],\"cause\":null,\"values\":{\"origin\":\"" origin      \
-	"\",\"first_bad\":" first "}}\n"
+	"{\"id\":\"a\",\"severity\":\"critical\",\"kind\":\"nan\",\"ranks\":[5],\"cause\":null,\"values\":{"           \
+	"\"origin\":\"" origin "\",\"first_bad\":" first "}}\n"
 	expect_verdict(&nan, VALUES("born", "70"), true, "nan, born, first at 70, in rank 5: right");
 	expect_verdict(&nan, VALUES("born", "71"), false, "not what was injected");
 	expect_verdict(&nan, VALUES("born", "null"), false, "nan, born, in rank 5");

@@ -34,10 +34,12 @@ Test(drill, a_plan_has_bounds)
 	}
 }
 
-#define FINDING(TIME, RANKS, SEVERITY, STATE)                                                                              \
-	"{\"kind\":\"straggler\",\"time\":\"2026-11-20T19:03:" TIME "Z\",\"ranks\":" RANKS ",\"severity\":\"" SEVERITY                  \
+#define FINDING(TIME, RANKS, SEVERITY, STATE)                                                                          \
+	"{\"kind\":\"straggler\",\"time\":\"2026-11-20T19:03:" TIME "Z\",\"ranks\":" RANKS ",\"severity\":\"" SEVERITY \
 	"\",\"state\":\"" STATE "\",\"text\":\"late\"}"
-#define BEGUN "{\"event\":\"ready\",\"unix_ms\":1795201370000,\"delays\":0},{\"event\":\"begun\",\"unix_ms\":1795201380000,\"delays\":1}"
+#define BEGUN                                                                                                          \
+	"{\"event\":\"ready\",\"unix_ms\":1795201370000,\"delays\":0},{\"event\":\"begun\",\"unix_ms\":1795201380000," \
+	"\"delays\":1}"
 #define OVER  ",{\"event\":\"over\",\"unix_ms\":1795201400000,\"delays\":30}"
 
 static struct drill_verdict reach(const char *log, const char *findings, json_t **keep)

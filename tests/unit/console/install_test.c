@@ -87,7 +87,8 @@ Test(library_fault, a_file_that_would_end_every_program_is_not_preloaded)
 	size_t cuts[] = { 0, 1, sizeof(Elf64_Ehdr) - 1, sizeof(Elf64_Ehdr), whole / 2, whole - 1 };
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++)
-		cr_expect_str_eq(fault_of(directory, cuts[i], 0), "it is cut off: it was not copied to its end", "%zu bytes", cuts[i]);
+		cr_expect_str_eq(fault_of(directory, cuts[i], 0), "it is cut off: it was not copied to its end",
+				 "%zu bytes", cuts[i]);
 	cr_expect_str_eq(fault_of(directory, whole, EM_S390), "it is for another kind of machine");
 	cr_expect_str_eq(library_fault("/proc/self/status"), "it is no library of a 64-bit machine");
 	cr_expect_str_eq(library_fault("/nowhere"), "No such file or directory");

@@ -277,7 +277,8 @@ static void write_evidence(const struct made *made, char path[PATH_MAX])
 
 Test(kept_boxes, what_was_seen_live_goes_with_the_last_box_of_its_directory)
 {
-	struct made newest = make("newest", 0, 9000, ended), gone = make("old", 0, 1000, ended), stays = make("older", 0, 900, ended);
+	struct made newest = make("newest", 0, 9000, ended), gone = make("old", 0, 1000, ended),
+		    stays = make("older", 0, 900, ended);
 	char with_none[PATH_MAX], with_another[PATH_MAX], other[PATH_MAX];
 
 	write_evidence(&gone, with_none);
@@ -383,7 +384,8 @@ Test(kept_boxes, what_another_launcher_marked_or_still_runs_stays)
 
 Test(kept_boxes, what_was_to_be_kept_is_not_removed_by_a_later_run)
 {
-	struct made kept = make("kept", 0, 1000, ended), older = make("other", 0, 900, ended), newest = make("newest", 0, 9000, ended);
+	struct made kept = make("kept", 0, 1000, ended), older = make("other", 0, 900, ended),
+		    newest = make("newest", 0, 9000, ended);
 
 	cr_assert_eq(run_mark_leave(kept.directory, RUN_MARK_KEPT), 0);
 	cr_expect_eq(trim(1).removed, 1);

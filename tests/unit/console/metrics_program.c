@@ -18,7 +18,8 @@ int main(int argc, char **argv)
 						   .findings = json_object_get(one, "findings"),
 						   .snapshot = json_object_get(one, "snapshot"),
 						   .cpu_seconds = 0.25 };
-	exposition_write(stdout, strcmp(argv[1], "openmetrics") ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS, jobs, json_array_size(list));
+	exposition_write(stdout, strcmp(argv[1], "openmetrics") ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS, jobs,
+			 json_array_size(list));
 	free(jobs);
 	json_decref(list);
 	return 0;

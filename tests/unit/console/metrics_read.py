@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""metrics_read.py PROGRAM: random jobs as metrics, read back by Prometheus's own Python client and held against what went in."""
+"""metrics_read.py PROGRAM: random jobs as metrics, read back by Prometheus's own Python client and held against what
+went in."""
 
 import json
 import os
@@ -42,22 +43,29 @@ def name(source):
 def rank_row(source, rank, now_ms):
     row = {"rank": rank, "host": name(source), "doing": source.choice(["works", "waits", "inside", "gone"]),
            "since_unix_ms": now_ms - source.random() * 1e5, "step": source.choice([None, source.randrange(10**6)]),
-           "operations": source.randrange(1 << 50), "bytes": source.randrange(1 << 53), "clean_scans": source.randrange(1 << 40),
-           "scanning": {"buffers": source.randrange(1 << 40), "left_out": source.randrange(1 << 40), "host_ms": source.random() * 1e6, "gpu_ms": source.random() * 1e6}}
+           "operations": source.randrange(1 << 50), "bytes": source.randrange(1 << 53),
+           "clean_scans": source.randrange(1 << 40),
+           "scanning": {"buffers": source.randrange(1 << 40), "left_out": source.randrange(1 << 40),
+                        "host_ms": source.random() * 1e6, "gpu_ms": source.random() * 1e6}}
     return row | {key: round(source.random() * 10**source.randrange(9), 3) for key in PARTS}
 
 
 def job(source, ranks, label):
     now_ms = 1.7e12 + source.random() * 1e9
     rows = [rank_row(source, rank, now_ms) for rank in range(ranks)]
-    finding = lambda: {"kind": source.choice(["nan", "hang"]), "severity": "critical", "confidence": source.choice(["certain", "likely"]),
+    finding = lambda: {"kind": source.choice(["nan", "hang"]), "severity": "critical",
+                       "confidence": source.choice(["certain", "likely"]),
                        "scope": "rank", "ranks": source.sample(range(ranks), source.randrange(min(3, ranks + 1))),
                        "cause": {"class": source.choice(["io", "lock"])}}
-    gpus = [{"rank": rank, "index": source.choice([None, rank % 8]), "uuid": f"GPU-{rank}", "pci": "0000:3b:00.0", "xid": source.choice([None, 79])} for rank in range(ranks) if source.random() < 0.7]
+    gpus = [{"rank": rank, "index": source.choice([None, rank % 8]), "uuid": f"GPU-{rank}", "pci": "0000:3b:00.0",
+             "xid": source.choice([None, 79])} for rank in range(ranks) if source.random() < 0.7]
     groups = [{"comm": f"0x{number:x}", "name": source.choice([None, "~fsdp", name(source)]), "size": ranks,
-               "members": [{"rank": rank, "calls": source.choice([None, source.randrange(1 << 40)])} for rank in range(-1, ranks)]} for number in range(source.randrange(3))]
-    return {"hello": {"job": label + name(source), "level": "ebpf"}, "findings": [finding() for _ in range(source.randrange(6))],
-            "snapshot": {"unix_ms": now_ms, "job": {"steps": source.randrange(10**9), "processes": ranks}, "ranks": rows, "gpus": gpus, "communicators": groups}}
+               "members": [{"rank": rank, "calls": source.choice([None, source.randrange(1 << 40)])}
+                           for rank in range(-1, ranks)]} for number in range(source.randrange(3))]
+    return {"hello": {"job": label + name(source), "level": "ebpf"},
+            "findings": [finding() for _ in range(source.randrange(6))],
+            "snapshot": {"unix_ms": now_ms, "job": {"steps": source.randrange(10**9), "processes": ranks},
+                         "ranks": rows, "gpus": gpus, "communicators": groups}}
 
 
 def exposed(program, how, jobs):
@@ -65,7 +73,8 @@ def exposed(program, how, jobs):
 
 
 def read(text, how):
-    reader = openmetrics.parser.text_string_to_metric_families if how == "openmetrics" else parser.text_string_to_metric_families
+    reader = (openmetrics.parser.text_string_to_metric_families if how == "openmetrics"
+              else parser.text_string_to_metric_families)
     samples = {}
     for family in reader(text):
         check(family.documentation != "", f"{family.name} has no help")
@@ -89,22 +98,33 @@ def compare(samples, jobs, how):
         for row in snapshot["ranks"]:
             rank = str(row["rank"])
             for key, metric in PARTS.items():
-                check(close(get(metric, job_id=label, rank=rank), row[key] / 1e3), f"{how}: {metric} of rank {rank}: {get(metric, job_id=label, rank=rank)} {row[key]}")
-            check(get("rankwatch_rank_operations_total", job_id=label, rank=rank) == row["operations"], f"{how}: operations of rank {rank}")
-            check(get("rankwatch_rank_bytes_total", job_id=label, rank=rank) == row["bytes"], f"{how}: bytes of rank {rank}")
-            for key, metric, scale in (("buffers", "scanned_buffers", 1), ("left_out", "scan_left_out", 1), ("host_ms", "scan_host_seconds", 1e3), ("gpu_ms", "scan_gpu_seconds", 1e3)):
+                check(close(get(metric, job_id=label, rank=rank), row[key] / 1e3),
+                      f"{how}: {metric} of rank {rank}: {get(metric, job_id=label, rank=rank)} {row[key]}")
+            check(get("rankwatch_rank_operations_total", job_id=label, rank=rank) == row["operations"],
+                  f"{how}: operations of rank {rank}")
+            check(get("rankwatch_rank_bytes_total", job_id=label, rank=rank) == row["bytes"],
+                  f"{how}: bytes of rank {rank}")
+            for key, metric, scale in (("buffers", "scanned_buffers", 1), ("left_out", "scan_left_out", 1),
+                                       ("host_ms", "scan_host_seconds", 1e3), ("gpu_ms", "scan_gpu_seconds", 1e3)):
                 got = get(f"rankwatch_rank_{metric}_total", job_id=label, rank=rank)
-                check(close(got, row["scanning"][key] / scale), f"{how}: {metric} of rank {rank}: {got} {row['scanning']}")
-            check(get("rankwatch_rank_doing", job_id=label, rank=rank, doing=row["doing"]) == 1, f"{how}: doing of rank {rank}")
-            gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]), {"index": None, "uuid": "", "pci": ""})
-            check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], gpu="" if gpu["index"] is None else str(gpu["index"]), UUID=gpu["uuid"], pci=gpu["pci"]) == 1, f"{how}: info of rank {rank}")
-        calls = {(group["comm"], str(member["rank"])): member["calls"] for group in snapshot["communicators"] for member in group["members"]
+                check(close(got, row["scanning"][key] / scale),
+                      f"{how}: {metric} of rank {rank}: {got} {row['scanning']}")
+            check(get("rankwatch_rank_doing", job_id=label, rank=rank, doing=row["doing"]) == 1,
+                  f"{how}: doing of rank {rank}")
+            gpu = next((gpu for gpu in snapshot["gpus"] if gpu["rank"] == row["rank"]),
+                       {"index": None, "uuid": "", "pci": ""})
+            check(get("rankwatch_rank_info", job_id=label, rank=rank, hostname=row["host"], gpu=""
+                      if gpu["index"] is None else str(gpu["index"]), UUID=gpu["uuid"], pci=gpu["pci"]) == 1,
+                  f"{how}: info of rank {rank}")
+        calls = {(group["comm"], str(member["rank"])): member["calls"] for group in snapshot["communicators"]
+                 for member in group["members"]
                  if member["calls"] is not None and member["rank"] >= 0}
         found = {(dict(labels)["comm"], dict(labels)["rank"]): value for (metric, labels), value in samples.items()
                  if metric == "rankwatch_communicator_operations_total" and dict(labels)["job_id"] == label}
         check(found == calls, f"{how}: calls in communicators {found}, not {calls}")
         named = sum(max(1, len(finding["ranks"])) for finding in one["findings"])
-        told = sum(value for (metric, labels), value in samples.items() if metric == "rankwatch_findings_open" and dict(labels)["job_id"] == label)
+        told = sum(value for (metric, labels), value in samples.items() if metric == "rankwatch_findings_open"
+                   and dict(labels)["job_id"] == label)
         check(told == named, f"{how}: {told} findings, not {named}")
 
 

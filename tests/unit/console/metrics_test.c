@@ -67,8 +67,10 @@ Test(metrics, a_collector_that_does_not_answer_is_down_and_has_nothing_else)
 Test(metrics, findings_that_look_alike_are_counted_and_not_written_twice)
 {
 	const struct exposition_job job = job_with(
-	    "[{\"kind\":\"nan\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3],\"cause\":{}},"
-	    "{\"kind\":\"nan\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3,4],\"cause\":{}},"
+	    "[{\"kind\":\"nan\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3],"
+	    "\"cause\":{}},"
+	    "{\"kind\":\"nan\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3,4],"
+	    "\"cause\":{}},"
 	    "{\"kind\":\"slowdown\",\"severity\":\"warning\",\"confidence\":\"likely\",\"scope\":\"job\",\"ranks\":[],"
 	    "\"cause\":{\"class\":\"network\",\"path\":\"/secret\"}}]",
 	    "{\"unix_ms\":1000}");
@@ -81,8 +83,10 @@ Test(metrics, findings_that_look_alike_are_counted_and_not_written_twice)
 	expect_line(text, line);
 	snprintf(line, sizeof(line), nan, 4, 1);
 	expect_line(text, line);
-	expect_line(text, "rankwatch_findings_open{job_id=\"llama\",kind=\"slowdown\",severity=\"warning\",confidence=\"likely\","
-			  "scope=\"job\",cause=\"network\",rank=\"\"} 1");
+	expect_line(
+	    text,
+	    "rankwatch_findings_open{job_id=\"llama\",kind=\"slowdown\",severity=\"warning\",confidence=\"likely\","
+	    "scope=\"job\",cause=\"network\",rank=\"\"} 1");
 	cr_expect_not(strstr(text, "secret"));
 	free(text);
 	forget(&job);
@@ -90,14 +94,18 @@ Test(metrics, findings_that_look_alike_are_counted_and_not_written_twice)
 
 Test(metrics, of_an_incident_one_sample_by_what_it_began_with_and_its_worst)
 {
-	const struct exposition_job job = job_with(
-	    "[{\"id\":\"b\",\"kind\":\"gone\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[3],"
-	    "\"cause\":{\"class\":\"gone\"},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{\"finding\":\"b\"}]}},"
-	    "{\"id\":\"a\",\"kind\":\"nan\",\"severity\":\"warning\",\"confidence\":\"likely\",\"scope\":\"rank\",\"ranks\":[3],"
-	    "\"cause\":{},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{\"finding\":\"b\"}]}},"
-	    "{\"id\":\"c\",\"kind\":\"gpu\",\"severity\":\"warning\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[1],"
-	    "\"cause\":{\"class\":\"gpu\"}}]",
-	    "{\"unix_ms\":1000,\"findings_so_far\":{\"nan\":2,\"gone\":1}}");
+	const struct exposition_job job =
+	    job_with("[{\"id\":\"b\",\"kind\":\"gone\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":"
+		     "\"rank\",\"ranks\":[3],"
+		     "\"cause\":{\"class\":\"gone\"},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{"
+		     "\"finding\":\"b\"}]}},"
+		     "{\"id\":\"a\",\"kind\":\"nan\",\"severity\":\"warning\",\"confidence\":\"likely\",\"scope\":"
+		     "\"rank\",\"ranks\":[3],"
+		     "\"cause\":{},\"incident\":{\"id\":\"a\",\"chain\":[{\"finding\":\"a\"},{\"finding\":\"b\"}]}},"
+		     "{\"id\":\"c\",\"kind\":\"gpu\",\"severity\":\"warning\",\"confidence\":\"certain\",\"scope\":"
+		     "\"rank\",\"ranks\":[1],"
+		     "\"cause\":{\"class\":\"gpu\"}}]",
+		     "{\"unix_ms\":1000,\"findings_so_far\":{\"nan\":2,\"gone\":1}}");
 	char *text = exposed(EXPOSITION_TEXT, &job, 1);
 	size_t samples = 0;
 
@@ -116,11 +124,13 @@ Test(metrics, of_an_incident_one_sample_by_what_it_began_with_and_its_worst)
 Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 {
 	const struct exposition_job job = job_with(
-	    "[]", "{\"unix_ms\":5000.5,\"watchdog\":{\"timeout_ms\":100000,\"deadline_unix_ms\":7000.5},"
-		  "\"ranks\":[{\"rank\":-1,\"operations\":1},"
-		  "{\"rank\":2,\"host\":\"h1\",\"doing\":\"waits\",\"since_unix_ms\":2000.5,\"lost_ms\":0.0,\"step\":null},"
-		  "{\"rank\":5,\"host\":\"h1\",\"doing\":\"works\",\"since_unix_ms\":2000.5,\"lost_ms\":1500.0,\"callback_ms\":2500.0,\"step\":7}],"
-		  "\"gpus\":[{\"rank\":5,\"index\":1,\"uuid\":\"GPU-5\",\"pci\":\"0000:3b:00.0\",\"xid\":79}]}");
+	    "[]",
+	    "{\"unix_ms\":5000.5,\"watchdog\":{\"timeout_ms\":100000,\"deadline_unix_ms\":7000.5},"
+	    "\"ranks\":[{\"rank\":-1,\"operations\":1},"
+	    "{\"rank\":2,\"host\":\"h1\",\"doing\":\"waits\",\"since_unix_ms\":2000.5,\"lost_ms\":0.0,\"step\":null},"
+	    "{\"rank\":5,\"host\":\"h1\",\"doing\":\"works\",\"since_unix_ms\":2000.5,\"lost_ms\":1500.0,\"callback_"
+	    "ms\":2500.0,\"step\":7}],"
+	    "\"gpus\":[{\"rank\":5,\"index\":1,\"uuid\":\"GPU-5\",\"pci\":\"0000:3b:00.0\",\"xid\":79}]}");
 	char *text = exposed(EXPOSITION_OPENMETRICS, &job, 1);
 
 	expect_line(text, "rankwatch_watchdog_remaining_seconds{job_id=\"llama\"} 2");
@@ -131,7 +141,8 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 	cr_expect_not(strstr(text, "rankwatch_rank_step{job_id=\"llama\",rank=\"2\"}"));
 	cr_expect_not(strstr(text, "rank=\"-1\""));
 	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"2\",hostname=\"h1\",gpu=\"\",UUID=\"\",pci=\"\"} 1");
-	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"5\",hostname=\"h1\",gpu=\"1\",UUID=\"GPU-5\",pci=\"0000:3b:00.0\"} 1");
+	expect_line(text, "rankwatch_rank_info{job_id=\"llama\",rank=\"5\",hostname=\"h1\",gpu=\"1\",UUID=\"GPU-5\","
+			  "pci=\"0000:3b:00.0\"} 1");
 	expect_line(text, "rankwatch_rank_callback_seconds_total{job_id=\"llama\",rank=\"5\"} 2.5");
 	cr_expect_not(strstr(text, "rankwatch_rank_callback_seconds_total{job_id=\"llama\",rank=\"2\"}"));
 	expect_line(text, "rankwatch_rank_last_xid{job_id=\"llama\",rank=\"5\"} 79");
@@ -144,12 +155,15 @@ Test(metrics, a_rank_has_the_age_of_what_it_stands_in_and_its_own_gpu)
 /* Keys that messages between hosts do not carry are missing or null: no sample stands for them. */
 Test(metrics, of_all_nodes_hosts_are_counted_and_what_is_not_known_has_no_sample)
 {
-	struct exposition_job job = job_with(
-	    "[{\"kind\":\"hang\",\"severity\":\"critical\",\"confidence\":\"certain\",\"scope\":\"rank\",\"ranks\":[9],\"cause\":{\"class\":\"io\"}}]",
-	    "{\"unix_ms\":5000.5,\"job\":{\"id\":\"llama\",\"all_nodes\":true,\"processes\":16,\"ranks_total\":16},\"watchdog\":null,\"sight\":null,"
-	    "\"ranks\":[{\"rank\":9,\"host\":\"h2\",\"doing\":\"missing\",\"since_unix_ms\":2000.5,\"own_ms\":1000.0,\"inside_ms\":250.0,"
-	    "\"unseen_ms\":0.0,\"lost_ms\":null,\"compared\":null,\"operations\":4}],"
-	    "\"hosts\":[{\"host\":\"h1\",\"state\":\"heard\"},{\"host\":\"h2\",\"state\":\"silent\"},{\"host\":\"h3\",\"state\":\"heard\"}]}");
+	struct exposition_job job = job_with("[{\"kind\":\"hang\",\"severity\":\"critical\",\"confidence\":\"certain\","
+					     "\"scope\":\"rank\",\"ranks\":[9],\"cause\":{\"class\":\"io\"}}]",
+					     "{\"unix_ms\":5000.5,\"job\":{\"id\":\"llama\",\"all_nodes\":true,"
+					     "\"processes\":16,\"ranks_total\":16},\"watchdog\":null,\"sight\":null,"
+					     "\"ranks\":[{\"rank\":9,\"host\":\"h2\",\"doing\":\"missing\",\"since_"
+					     "unix_ms\":2000.5,\"own_ms\":1000.0,\"inside_ms\":250.0,"
+					     "\"unseen_ms\":0.0,\"lost_ms\":null,\"compared\":null,\"operations\":4}],"
+					     "\"hosts\":[{\"host\":\"h1\",\"state\":\"heard\"},{\"host\":\"h2\","
+					     "\"state\":\"silent\"},{\"host\":\"h3\",\"state\":\"heard\"}]}");
 
 	json_object_set_new((json_t *)job.hello, "all_nodes", json_true());
 	char *text = exposed(EXPOSITION_TEXT, &job, 1);
@@ -159,8 +173,9 @@ Test(metrics, of_all_nodes_hosts_are_counted_and_what_is_not_known_has_no_sample
 	expect_line(text, "rankwatch_job_hosts{job_id=\"llama\",state=\"silent\"} 1");
 	expect_line(text, "rankwatch_job_hosts{job_id=\"llama\",state=\"ended\"} 0");
 	expect_line(text, "rankwatch_rank_inside_seconds_total{job_id=\"llama\",rank=\"9\"} 0.25");
-	expect_line(text, "rankwatch_findings_open{job_id=\"llama\",kind=\"hang\",severity=\"critical\",confidence=\"certain\","
-			  "scope=\"rank\",cause=\"io\",rank=\"9\"} 1");
+	expect_line(
+	    text, "rankwatch_findings_open{job_id=\"llama\",kind=\"hang\",severity=\"critical\",confidence=\"certain\","
+		  "scope=\"rank\",cause=\"io\",rank=\"9\"} 1");
 	cr_expect_not(strstr(text, "\nrankwatch_lost_seconds_total{"));
 	cr_expect_not(strstr(text, "\nrankwatch_rank_wait_seconds_total{"));
 	cr_expect_not(strstr(text, "\nrankwatch_job_steps_total{"));

@@ -226,11 +226,15 @@ Test(report, of_values_that_are_bad_again_and_again_the_text_prints_some_and_jso
 
 		snprintf(key, sizeof(key), "5a-0 %d", i);
 		snprintf(text, sizeof(text), "rank 5 brought 1 NaN in step %d", i);
-		json_object_set_new(findings, key, json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "5a-0", "kind", "nan", "severity", "critical",
-							     "state", "closed", "ranks", 5, "text", text));
+		json_object_set_new(findings, key,
+				    json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "5a-0",
+					      "kind", "nan", "severity", "critical", "state", "closed", "ranks", 5,
+					      "text", text));
 	}
-	json_object_set_new(findings, "6b-0", json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "6b-0", "kind", "hang", "severity", "warning",
-							"state", "open", "ranks", 2, "text", "rank 2 has not joined"));
+	json_object_set_new(findings, "6b-0",
+			    json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s}", "schema", 1, "id", "6b-0", "kind",
+				      "hang", "severity", "warning", "state", "open", "ranks", 2, "text",
+				      "rank 2 has not joined"));
 	char *text = printed(findings, false, TIMES + 1), *json = printed(findings, true, TIMES + 1);
 
 	cr_expect_eq(count_text(text, "brought 1 NaN"), REPORT_FINDINGS_TIMES);
@@ -245,8 +249,9 @@ Test(report, of_values_that_are_bad_again_and_again_the_text_prints_some_and_jso
 
 static json_t *finding_of(const char *severity, const char *confidence, const char *first_seen, const char *text)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "schema", 1, "id", text, "kind", "hang", "state", "open", "severity", severity,
-			 "confidence", confidence, "first_seen", first_seen, "text", text);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "schema", 1, "id", text, "kind", "hang", "state",
+			 "open", "severity", severity, "confidence", confidence, "first_seen", first_seen, "text",
+			 text);
 }
 
 /* The page has the same one at its top. */
@@ -259,11 +264,13 @@ Test(report, as_text_the_verdict_comes_first_and_as_json_what_was_found_first)
 	json_object_set_new(findings, "c", finding_of("critical", "certain", "2026-11-23T05:49:53.585Z", "later"));
 	json_object_set_new(findings, "d", finding_of("critical", "certain", "2026-11-23T05:49:52.585Z", "verdict"));
 	char *text = printed(findings, false, 4), *json = printed(findings, true, 4);
-	const char *places[] = { strstr(text, "verdict"), strstr(text, "later"), strstr(text, "unsure"), strstr(text, "mild") };
+	const char *places[] = { strstr(text, "verdict"), strstr(text, "later"), strstr(text, "unsure"),
+				 strstr(text, "mild") };
 
 	for (size_t i = 1; i < 4; i++)
 		cr_expect(places[i - 1] && places[i] && places[i - 1] < places[i], "%zu: %s", i, text);
-	cr_expect(strstr(json, "mild") < strstr(json, "unsure") && strstr(json, "unsure") < strstr(json, "verdict"), "%s", json);
+	cr_expect(strstr(json, "mild") < strstr(json, "unsure") && strstr(json, "unsure") < strstr(json, "verdict"),
+		  "%s", json);
 	free(text);
 	free(json);
 	json_decref(findings);
@@ -361,7 +368,8 @@ Test(report, dumps_that_pytorch_left_are_pointed_to_if_they_are_of_this_run)
 	leave_file(torch, "comm_lib_trace_rank_1", -3600);  /* of an earlier run */
 	cr_assert_eq(symlink("comm_lib_trace_rank_0", link), 0); /* may lead anywhere */
 	leave_file(torch, "comm_lib_trace_rank_7", 5);      /* of a rank that nothing is known of */
-	snprintf(expected, sizeof(expected), "[{\"directory\":\"%s\",\"prefix\":\"comm_lib_trace_rank_\",\"ranks\":[0]}]", torch);
+	snprintf(expected, sizeof(expected),
+		 "[{\"directory\":\"%s\",\"prefix\":\"comm_lib_trace_rank_\",\"ranks\":[0]}]", torch);
 	expect_dumps(expected);
 
 	cr_assert_eq(unlink(link), 0);

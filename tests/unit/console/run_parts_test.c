@@ -301,9 +301,9 @@ Test(farewell, names_ranks_that_were_elsewhere_where_boxes_are_left)
 
 static char *farewell_with(const json_t *worst)
 {
-	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s, s:n, s:{s:i, s:i}}}", "summary", "ranks_seen", 8, "ranks_total", 8,
-				    "last", 1, "directory", "/dev/shm/j", "saved", "findings", "critical", worst != NULL,
-				    "warning", 0);
+	json_t *summary = json_pack("{s:{s:i, s:i, s:b, s:s, s:n, s:{s:i, s:i}}}", "summary", "ranks_seen", 8,
+				    "ranks_total", 8, "last", 1, "directory", "/dev/shm/j", "saved", "findings",
+				    "critical", worst != NULL, "warning", 0);
 	const struct tidied tidied = { 0 };
 	char *text = NULL;
 	size_t size;
@@ -344,7 +344,8 @@ Test(farewell, its_last_lines_name_the_rank_the_cause_and_the_page)
 	json_object_set_new(finding, "advice", json_string("drain it\x1b"));
 	free(text);
 	text = farewell_with(finding);
-	cr_expect(strstr(text, "rank 3 is late\\x1b (likely)\n  do         drain it\\x1b\n"), "how sure it is and what to do: %s", text);
+	cr_expect(strstr(text, "rank 3 is late\\x1b (likely)\n  do         drain it\\x1b\n"),
+		  "how sure it is and what to do: %s", text);
 	free(text);
 	free(without);
 	json_decref(finding);
@@ -391,7 +392,10 @@ Test(saved_page, one_that_takes_too_long_removes_its_half_page_or_is_killed)
 {
 	char path[PATH_MAX];
 
-	cr_expect_eq(page_by("trap 'rm -f \"$3.half\"; kill $!; exit 1' TERM; echo page >\"$3.half\"; sleep 600 & wait $!", 500, -1, path), -ETIMEDOUT);
+	cr_expect_eq(
+	    page_by("trap 'rm -f \"$3.half\"; kill $!; exit 1' TERM; echo page >\"$3.half\"; sleep 600 & wait $!", 500,
+		    -1, path),
+	    -ETIMEDOUT);
 	cr_expect_eq(page_by("trap '' TERM; exec sleep 600", 200, -1, path), -ETIMEDOUT);
 }
 
@@ -500,8 +504,8 @@ Test(gloo, is_seen_by_its_thread_in_any_process_below_the_one_that_was_started)
 
 static char *start_of(const struct start_line *line, const char *why, int width)
 {
-	json_t *sight = json_pack("{s:s, s:s, s:i, s:i, s:s?}", "level", why ? "proc" : "ebpf", "below", "proc", "processes", 8,
-				  "with_ebpf", why ? 0 : 8, "why", why);
+	json_t *sight = json_pack("{s:s, s:s, s:i, s:i, s:s?}", "level", why ? "proc" : "ebpf", "below", "proc",
+				  "processes", 8, "with_ebpf", why ? 0 : 8, "why", why);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);

@@ -10,12 +10,27 @@
 #include "console/trials/suite_tally.h"
 
 /* Jobs with known verdicts, whose seeds are 1, 2, 3 … */
-static void add(struct suite_tally *tally, enum suite_fault fault, enum suite_verdict verdict, int found_step, int oracle_steps, double stands_out)
+static void add(struct suite_tally *tally, enum suite_fault fault, enum suite_verdict verdict, int found_step,
+		int oracle_steps, double stands_out)
 {
-	const struct suite_draw draw = { .seed = (unsigned)tally->count + 1, .shape = SHAPE_TENSOR, .ranks = 8, .width = 4, .layers = 2,
-					 .step_ms = 200, .steps = 300, .fault = fault, .fault_step = 50, .rank = 3, .other = -1, .every = 1 };
-	struct suite_result result = { .verdict = verdict, .found_step = found_step, .oracle_steps = oracle_steps, .stands_out = stands_out,
-				       .kind = found_step ? RW_KIND_STRAGGLER : -1, .cause = found_step ? RW_CAUSE_IO : -1 };
+	const struct suite_draw draw = { .seed = (unsigned)tally->count + 1,
+					 .shape = SHAPE_TENSOR,
+					 .ranks = 8,
+					 .width = 4,
+					 .layers = 2,
+					 .step_ms = 200,
+					 .steps = 300,
+					 .fault = fault,
+					 .fault_step = 50,
+					 .rank = 3,
+					 .other = -1,
+					 .every = 1 };
+	struct suite_result result = { .verdict = verdict,
+				       .found_step = found_step,
+				       .oracle_steps = oracle_steps,
+				       .stands_out = stands_out,
+				       .kind = found_step ? RW_KIND_STRAGGLER : -1,
+				       .cause = found_step ? RW_CAUSE_IO : -1 };
 
 	snprintf(result.text, sizeof(result.text), "%s", found_step ? "rank 3 is late" : "");
 	cr_assert_eq(suite_tally_add(tally, &draw, &result), 0);
@@ -119,13 +134,15 @@ Test(suite_tally, lists_each_job_that_is_not_right_with_how_to_play_it_again)
 Test(suite_tally, says_the_same_as_json)
 {
 	struct suite_tally tally = some();
-	json_t *job = suite_tally_job_json(&tally.jobs[1], "rankwatch suite"), *sums = suite_tally_json(&tally, true), *summary, *fault;
+	json_t *job = suite_tally_job_json(&tally.jobs[1], "rankwatch suite"), *sums = suite_tally_json(&tally, true),
+	       *summary, *fault;
 	const char *verdict, *kind, *cause, *again, *name;
 	int seed, steps, oracle, jobs, interrupted, named, of, creep;
 	double low, high;
 
-	cr_assert_eq(json_unpack(job, "{s:i, s:s, s:s, s:s, s:s, s:i, s:i}", "job", &seed, "verdict", &verdict, "kind", &kind, "cause", &cause,
-				 "again", &again, "steps", &steps, "oracle_steps", &oracle), 0);
+	cr_assert_eq(json_unpack(job, "{s:i, s:s, s:s, s:s, s:s, s:i, s:i}", "job", &seed, "verdict", &verdict, "kind",
+				 &kind, "cause", &cause, "again", &again, "steps", &steps, "oracle_steps", &oracle),
+		     0);
 	cr_expect_eq(seed, 2);
 	cr_expect_str_eq(verdict, "right rank, wrong cause");
 	cr_expect_str_eq(kind, "straggler");
@@ -133,8 +150,9 @@ Test(suite_tally, says_the_same_as_json)
 	cr_expect_str_eq(again, "rankwatch suite 2");
 	cr_expect(steps == 40 && oracle == 4);
 	cr_assert_eq(json_unpack(sums, "{s:o}", "summary", &summary), 0);
-	cr_assert_eq(json_unpack(summary, "{s:i, s:b, s:{s:i, s:i, s:f, s:f}}", "jobs", &jobs, "interrupted", &interrupted, "named", "jobs", &named,
-				 "of", &of, "low", &low, "high", &high), 0);
+	cr_assert_eq(json_unpack(summary, "{s:i, s:b, s:{s:i, s:i, s:f, s:f}}", "jobs", &jobs, "interrupted",
+				 &interrupted, "named", "jobs", &named, "of", &of, "low", &low, "high", &high),
+		     0);
 	cr_expect(jobs == 9 && interrupted == 1 && named == 3 && of == 7);
 	cr_expect_float_eq(low, 0.158, 0.001);
 	cr_expect_float_eq(high, 0.750, 0.001);

@@ -113,7 +113,9 @@ Test(played, magnitudes_of_a_job_that_is_scanned_are_on_the_screen)
 	for (int step = 0; step < 10; step++) {
 		for (int i = 0; i < 4; i++)
 			job.absmax[i] = i == 2 ? (float)(1 << step) : 0.5f;
-		scanned_call(&job, fsdp, (struct scanned_call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 100 });
+		scanned_call(&job, fsdp,
+			     (struct scanned_call){
+				 .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 100 });
 		scanned_tick(&job, 2000);
 	}
 	struct played run = { .analysis = job.analysis };

@@ -52,9 +52,10 @@ static void take_job(int ranks, int steps, int late)
 		char host[16];
 
 		snprintf(host, sizeof(host), "node%d", i / 8);
-		json_array_append_new(rows, json_pack("{s:i, s:s, s:i, s:s, s:s, s:f, s:f, s:f}", "rank", i, "host", host, "pid", 100 + i,
-						      "life", "alive", "doing", "works", "own_ms", 700.0 * steps, "wait_ms", 100.0,
-						      "lost_ms", i == late ? 300.0 * (steps - 19) * (ranks - 1) : 0.0));
+		json_array_append_new(rows, json_pack("{s:i, s:s, s:i, s:s, s:s, s:f, s:f, s:f}", "rank", i, "host",
+						      host, "pid", 100 + i, "life", "alive", "doing", "works", "own_ms",
+						      700.0 * steps, "wait_ms", 100.0, "lost_ms",
+						      i == late ? 300.0 * (steps - 19) * (ranks - 1) : 0.0));
 		json_array_append_new(numbers, json_integer(i));
 	}
 	for (int step = 1; step <= steps; step++) {
@@ -71,11 +72,12 @@ static void take_job(int ranks, int steps, int late)
 							 NOW_MS - (steps - step) * 1000.0, "own_ms", own, "wait_ms", wait, "lost_ms",
 							 lost));
 	}
-	json_t *message = json_pack(
-	    "{s:{s:f, s:{s:s, s:i, s:i, s:i, s:f, s:f}, s:{s:i, s:s, s:f, s:f}, s:o, s:{s:i, s:o, s:o}}}", "snapshot", "unix_ms", NOW_MS,
-	    "job", "id", "j", "processes", ranks, "ranks_total", ranks, "steps", steps, "step_ms", 1000.0, "first_step_ms", 700.0,
-	    "watchdog", "timeout_ms", 100000, "from", "cmdline", "since_unix_ms", NOW_MS - 1500, "deadline_unix_ms", NOW_MS + 98500,
-	    "ranks", rows, "cells", "changes", 1, "ranks", numbers, "columns", columns);
+	json_t *message =
+	    json_pack("{s:{s:f, s:{s:s, s:i, s:i, s:i, s:f, s:f}, s:{s:i, s:s, s:f, s:f}, s:o, s:{s:i, s:o, s:o}}}",
+		      "snapshot", "unix_ms", NOW_MS, "job", "id", "j", "processes", ranks, "ranks_total", ranks,
+		      "steps", steps, "step_ms", 1000.0, "first_step_ms", 700.0, "watchdog", "timeout_ms", 100000,
+		      "from", "cmdline", "since_unix_ms", NOW_MS - 1500, "deadline_unix_ms", NOW_MS + 98500, "ranks",
+		      rows, "cells", "changes", 1, "ranks", numbers, "columns", columns);
 
 	cr_assert(message);
 	model_take(&model, message, NOW_MS);
@@ -87,8 +89,10 @@ static void take_straggler(const char *state)
 	char line[1024];
 
 	snprintf(line, sizeof(line),
-		 "{\"schema\":1,\"id\":\"a-3\",\"state\":\"%s\",\"severity\":\"warning\",\"confidence\":\"certain\",\"kind\":\"straggler\","
-		 "\"ranks\":[3],\"where\":[{\"rank\":3,\"host\":\"node0\",\"pid\":103}],\"time\":\"2026-11-22T21:18:20.000Z\","
+		 "{\"schema\":1,\"id\":\"a-3\",\"state\":\"%s\",\"severity\":\"warning\",\"confidence\":\"certain\","
+		 "\"kind\":\"straggler\","
+		 "\"ranks\":[3],\"where\":[{\"rank\":3,\"host\":\"node0\",\"pid\":103}],\"time\":\"2026-11-22T21:18:20."
+		 "000Z\","
 		 "\"first_seen\":\"2026-11-22T21:18:04.000Z\",\"text\":\"rank 3 makes every step 300 ms longer\","
 		 "\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync \\u001b[2J\"}]}",
 		 state);
@@ -237,10 +241,13 @@ Test(top, lost_time_and_shares_are_those_of_the_step_that_is_shown)
 
 Test(top, merged_columns_say_how_many_steps_they_hold)
 {
-	take("{\"snapshot\":{\"job\":{\"steps\":9},\"ranks\":[{\"rank\":0},{\"rank\":1}],\"cells\":{\"ranks\":[0,1],\"columns\":["
-	     "{\"step\":1,\"last_step\":8,\"from_unix_ms\":1795382290000,\"until_unix_ms\":1795382298000,\"own_ms\":[8000,4000],"
+	take("{\"snapshot\":{\"job\":{\"steps\":9},\"ranks\":[{\"rank\":0},{\"rank\":1}],\"cells\":{\"ranks\":[0,1],"
+	     "\"columns\":["
+	     "{\"step\":1,\"last_step\":8,\"from_unix_ms\":1795382290000,\"until_unix_ms\":1795382298000,\"own_ms\":["
+	     "8000,4000],"
 	     "\"wait_ms\":[0,4000],\"lost_ms\":[4000,0]},"
-	     "{\"step\":9,\"last_step\":9,\"from_unix_ms\":1795382298000,\"until_unix_ms\":1795382299000,\"own_ms\":[1000,1000]}]}}}");
+	     "{\"step\":9,\"last_step\":9,\"from_unix_ms\":1795382298000,\"until_unix_ms\":1795382299000,\"own_ms\":["
+	     "1000,1000]}]}}}");
 	go_back(1);
 	cr_expect(shows("4.00 s in 8 steps, 25 %"), "%s", screen());
 }
@@ -249,8 +256,10 @@ Test(top, a_straggler_is_there_from_the_step_since_which_it_is_late)
 {
 	take_job(8, 39, 3);
 	/* It was found in step 24. */
-	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\",\"ranks\":[3],"
-	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"first_seen\":\"2026-11-22T21:18:07.500Z\",\"late\":{\"since_step\":20},\"text\":\"late\"}");
+	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\","
+	     "\"ranks\":[3],"
+	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"first_seen\":\"2026-11-22T21:18:07.500Z\",\"late\":{\"since_"
+	     "step\":20},\"text\":\"late\"}");
 	draw(80, 24);
 	go_back(19);
 	cr_expect(strstr(row_text(0), "PAST step 20"), "%s", row_text(0));
@@ -277,11 +286,13 @@ Test(top, columns_that_come_again_replace_what_they_cover)
 {
 	take_job(2, 5, -1);
 	cr_expect_eq(model.column_count, 5);
-	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":5,\"last_step\":5,\"from_unix_ms\":1795382301800,"
+	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":5,\"last_step\":5,\"from_unix_ms\":"
+	     "1795382301800,"
 	     "\"until_unix_ms\":1795382302900,\"own_ms\":[900,1]}]}}}");
 	cr_expect_eq(model.column_count, 5);
 	cr_expect_float_eq(model.columns[4].cells[0].own_ms, 900, 0.1);
-	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":1,\"last_step\":4,\"from_unix_ms\":1795382297800,"
+	take("{\"snapshot\":{\"cells\":{\"ranks\":[0,1],\"columns\":[{\"step\":1,\"last_step\":4,\"from_unix_ms\":"
+	     "1795382297800,"
 	     "\"until_unix_ms\":1795382301800,\"own_ms\":[2800,2800]}]}}}");
 	cr_expect_eq(model.column_count, 2);
 	cr_expect_eq(model.columns[0].last_step, 4);
@@ -382,15 +393,19 @@ Test(top, magnitudes_leave_two_thirds_of_the_screen_to_many_ranks_and_say_how_ma
 	char lines[4096] = "", brought[1024] = "";
 
 	for (int i = 0; i < 40; i++) {
-		snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s{\"comm\":\"0x%x\",\"name\":\"g%d\"}", i ? "," : "", i + 1, i);
+		snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s{\"comm\":\"0x%x\",\"name\":\"g%d\"}",
+			 i ? "," : "", i + 1, i);
 		snprintf(brought + strlen(brought), sizeof(brought) - strlen(brought), "%s%d", i ? "," : "", i + 1);
 	}
 	char message[8192];
 
 	take_job(64, 5, -1);
-	snprintf(message, sizeof(message),
-		 "{\"snapshot\":{\"cells\":{\"ranks\":[0],\"lines\":[%s],\"more_lines\":true,\"columns\":[{\"step\":6,\"last_step\":6,"
-		 "\"from_unix_ms\":1795382302900,\"until_unix_ms\":1795382303800,\"magnitudes\":{\"brought\":[%s]}}]}}}", lines, brought);
+	snprintf(
+	    message, sizeof(message),
+	    "{\"snapshot\":{\"cells\":{\"ranks\":[0],\"lines\":[%s],\"more_lines\":true,\"columns\":[{\"step\":6,"
+	    "\"last_step\":6,"
+	    "\"from_unix_ms\":1795382302900,\"until_unix_ms\":1795382303800,\"magnitudes\":{\"brought\":[%s]}}]}}}",
+	    lines, brought);
 	take(message);
 	view.kind = VIEW_VALUES;
 	draw(80, 24);
@@ -401,10 +416,14 @@ Test(top, magnitudes_leave_two_thirds_of_the_screen_to_many_ranks_and_say_how_ma
 Test(top, communicators_of_one_name_are_told_apart_by_their_ranks)
 {
 	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":1},{\"rank\":0}],\"communicators\":["
-	     "{\"comm\":\"0x1\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":3,\"calls\":1},{\"rank\":1,\"calls\":1}]},"
-	     "{\"comm\":\"0x2\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,\"calls\":1}]},"
-	     "{\"comm\":\"0x3\",\"name\":\"~fsdp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,\"calls\":1}]}]}}");
-	take_magnitudes(1, "{\"comm\":\"0x2\",\"name\":\"~tp\"},{\"comm\":\"0x3\",\"name\":\"~fsdp\"}", "{\"brought\":[3,2],\"by\":[0,1]}");
+	     "{\"comm\":\"0x1\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":3,\"calls\":1},{\"rank\":1,"
+	     "\"calls\":1}]},"
+	     "{\"comm\":\"0x2\",\"name\":\"~tp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,"
+	     "\"calls\":1}]},"
+	     "{\"comm\":\"0x3\",\"name\":\"~fsdp\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1},{\"rank\":2,"
+	     "\"calls\":1}]}]}}");
+	take_magnitudes(1, "{\"comm\":\"0x2\",\"name\":\"~tp\"},{\"comm\":\"0x3\",\"name\":\"~fsdp\"}",
+			"{\"brought\":[3,2],\"by\":[0,1]}");
 	view.kind = VIEW_COMMUNICATORS;
 	draw(80, 24);
 	cr_expect(shows("~tp (1,3) "), "%s", screen());
@@ -427,8 +446,9 @@ static void take_large_communicator(int ranks, int (*behind)(int rank))
 
 	for (int i = 0; i < ranks; i++)
 		json_array_append_new(members, json_pack("{s:i, s:i}", "rank", i, "calls", 3000 - behind(i)));
-	json_t *message = json_pack("{s:{s:f, s:[{s:i}], s:[{s:s, s:s, s:i, s:o}]}}", "snapshot", "unix_ms", NOW_MS, "ranks", "rank", 0,
-				    "communicators", "comm", "0x1", "name", "fsdp", "size", ranks, "members", members);
+	json_t *message =
+	    json_pack("{s:{s:f, s:[{s:i}], s:[{s:s, s:s, s:i, s:o}]}}", "snapshot", "unix_ms", NOW_MS, "ranks", "rank",
+		      0, "communicators", "comm", "0x1", "name", "fsdp", "size", ranks, "members", members);
 
 	cr_assert(message);
 	model_take(&model, message, NOW_MS);
@@ -461,7 +481,8 @@ Test(top, of_a_large_communicator_its_size_is_whole_and_who_is_behind_stands_fir
 
 Test(top, of_a_rank_without_a_known_step_none_is_shown)
 {
-	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"a\",\"pid\":7,\"step\":-1,\"operations\":12}]}}");
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"a\",\"pid\":7,\"step\":-1,"
+	     "\"operations\":12}]}}");
 	view.kind = VIEW_RANK;
 	draw(80, 24);
 	cr_expect(shows(" host a, pid 7, 12 operations"), "%s", screen());
@@ -469,7 +490,8 @@ Test(top, of_a_rank_without_a_known_step_none_is_shown)
 
 Test(top, where_the_time_of_the_watchdog_came_from_is_left_out_when_it_is_not_known)
 {
-	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0}],\"watchdog\":{\"timeout_ms\":600000,\"from\":\"\"}}}");
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0}],\"watchdog\":{\"timeout_ms\":600000,"
+	     "\"from\":\"\"}}}");
 	draw(80, 24);
 	cr_expect(shows("watchdog 10 m 00 s; nothing"), "%s", screen());
 }
@@ -477,11 +499,15 @@ Test(top, where_the_time_of_the_watchdog_came_from_is_left_out_when_it_is_not_kn
 Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
 {
 	take("{\"hello\":{\"job\":\"a\\u001b[31m\\u202eb\"}}");
-	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"h\\u009b2J\",\"doing\":\"waits\","
+	take("{\"snapshot\":{\"unix_ms\":1795382302800,\"ranks\":[{\"rank\":0,\"host\":\"h\\u009b2J\",\"doing\":"
+	     "\"waits\","
 	     "\"operation\":{\"comm_name\":\"c\\n\\u001b]0;x\\u0007\",\"function\":\"AllGather\",\"sequence\":1},"
-	     "\"thread\":{\"thread\":\"t\\u001b\",\"system_call\":\"read\",\"path\":\"/\\u202e\",\"seen_unix_ms\":1795382302800}}],"
-	     "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"n\\u001b[2J\",\"size\":2,\"members\":[{\"rank\":0,\"calls\":1}]}]}}");
-	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"thread\":\"x\\u001b[2J\",\"state\":\"S\",\"stack\":[\"f\\u009b\"]}],"
+	     "\"thread\":{\"thread\":\"t\\u001b\",\"system_call\":\"read\",\"path\":\"/"
+	     "\\u202e\",\"seen_unix_ms\":1795382302800}}],"
+	     "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"n\\u001b[2J\",\"size\":2,\"members\":[{\"rank\":0,"
+	     "\"calls\":1}]}]}}");
+	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"thread\":\"x\\u001b[2J\",\"state\":\"S\",\"stack\":["
+	     "\"f\\u009b\"]}],"
 	     "\"last_operations\":[{\"function\":\"\\u001b\",\"comm_name\":\"\\u202e\"}]}}");
 	take_straggler("open");
 	for (int kind = 0; kind < VIEW_COUNT; kind++) {
@@ -500,13 +526,23 @@ Test(top, text_from_a_job_never_reaches_the_screen_as_it_is)
 Test(top, whatever_a_collector_sends_is_survived)
 {
 	static const char *const lines[] = {
-		"[]", "{\"snapshot\":7}", "{\"snapshot\":{}}", "{\"snapshot\":{\"ranks\":{},\"cells\":[],\"gpus\":3}}",
-		"{\"snapshot\":{\"ranks\":[7,null,{\"rank\":\"x\",\"own_ms\":1e308}],\"gpus\":[1,{\"rank\":-1,\"clock_reasons\":[7]}]}}",
+		"[]",
+		"{\"snapshot\":7}",
+		"{\"snapshot\":{}}",
+		"{\"snapshot\":{\"ranks\":{},\"cells\":[],\"gpus\":3}}",
+		"{\"snapshot\":{\"ranks\":[7,null,{\"rank\":\"x\",\"own_ms\":1e308}],\"gpus\":[1,{\"rank\":-1,\"clock_"
+		"reasons\":[7]}]}}",
 		"{\"snapshot\":{\"communicators\":[{},3],\"flights\":[{\"comm\":3,\"missing\":\"x\"},{}]}}",
-		"{\"snapshot\":{\"cells\":{\"ranks\":[1,2],\"columns\":[3,{\"own_ms\":[-1,1e300,3],\"bad\":\"x\",\"step\":-4}]}}}",
-		"{\"snapshot\":{\"cells\":{\"lines\":[1,{\"comm\":7,\"name\":\"\\u001b\"},{}],\"columns\":[{\"magnitudes\":{\"brought\":[-1,1e300,\"x\",4],\"by\":[-7,1e9,99999999999,\"x\"],\"result\":7}},{\"magnitudes\":[1]}]}}}",
-		"{\"schema\":1,\"id\":7}", "{\"schema\":1,\"id\":\"x\",\"ranks\":[99999999999,-1,\"x\"],\"severity\":3}",
-		"{\"rank\":{\"threads\":3,\"last_operations\":[7]}}", "{\"summary\":{\"last\":3}}", "{\"hello\":[]}",
+		"{\"snapshot\":{\"cells\":{\"ranks\":[1,2],\"columns\":[3,{\"own_ms\":[-1,1e300,3],\"bad\":\"x\","
+		"\"step\":-4}]}}}",
+		"{\"snapshot\":{\"cells\":{\"lines\":[1,{\"comm\":7,\"name\":\"\\u001b\"},{}],\"columns\":[{"
+		"\"magnitudes\":{\"brought\":[-1,1e300,\"x\",4],\"by\":[-7,1e9,99999999999,\"x\"],\"result\":7}},{"
+		"\"magnitudes\":[1]}]}}}",
+		"{\"schema\":1,\"id\":7}",
+		"{\"schema\":1,\"id\":\"x\",\"ranks\":[99999999999,-1,\"x\"],\"severity\":3}",
+		"{\"rank\":{\"threads\":3,\"last_operations\":[7]}}",
+		"{\"summary\":{\"last\":3}}",
+		"{\"hello\":[]}",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -543,9 +579,12 @@ static void take_nan(const char *state, int step, const char *first_seen)
 {
 	char line[512];
 
-	snprintf(line, sizeof(line), "{\"schema\":1,\"id\":\"5a-0\",\"kind\":\"nan\",\"ranks\":[5],\"severity\":\"critical\",\"state\":\"%s\","
-		 "\"values\":{\"nan\":1},\"first_seen\":\"%s\",\"time\":\"%s\",\"text\":\"rank 5 brought 1 NaN in step %d\"}",
-		 state, first_seen, first_seen, step);
+	snprintf(
+	    line, sizeof(line),
+	    "{\"schema\":1,\"id\":\"5a-0\",\"kind\":\"nan\",\"ranks\":[5],\"severity\":\"critical\",\"state\":\"%s\","
+	    "\"values\":{\"nan\":1},\"first_seen\":\"%s\",\"time\":\"%s\",\"text\":\"rank 5 brought 1 NaN in step "
+	    "%d\"}",
+	    state, first_seen, first_seen, step);
 	take(line);
 }
 
@@ -569,7 +608,8 @@ Test(top, values_that_are_bad_again_after_they_were_clean_are_another_finding)
 		take_nan("closed", second, first_seen);
 	}
 	cr_expect_eq(model.finding_count, MODEL_TIMES, "memory has an end");
-	cr_expect(strstr(json_string_value(json_object_get(model.findings[MODEL_TIMES - 1].json, "text")), "step 59"), "the last is there");
+	cr_expect(strstr(json_string_value(json_object_get(model.findings[MODEL_TIMES - 1].json, "text")), "step 59"),
+		  "the last is there");
 }
 
 Test(top, ascii_is_ascii)
@@ -618,26 +658,39 @@ Test(top, durations_and_times)
 static void take_all_nodes(void)
 {
 	char line[4096];
-	int used = snprintf(line, sizeof(line), "{\"snapshot\":{\"unix_ms\":%.1f,\"job\":{\"id\":\"j\",\"all_nodes\":true,\"processes\":6,"
-					       "\"ranks_total\":6,\"communicators\":1,\"operations\":9},\"watchdog\":null,\"sight\":null,\"ranks\":[", NOW_MS);
+	int used = snprintf(
+	    line, sizeof(line),
+	    "{\"snapshot\":{\"unix_ms\":%.1f,\"job\":{\"id\":\"j\",\"all_nodes\":true,\"processes\":6,"
+	    "\"ranks_total\":6,\"communicators\":1,\"operations\":9},\"watchdog\":null,\"sight\":null,\"ranks\":[",
+	    NOW_MS);
 
 	for (int i = 0; i < 6; i++)
-		used += snprintf(line + used, sizeof(line) - (size_t)used,
-				 "%s{\"rank\":%d,\"host\":\"host-%c\",\"pid\":%d,\"life\":\"alive\",\"doing\":\"%s\",\"why\":%s,\"seen_unix_ms\":%.1f,"
-				 "\"own_ms\":%d,\"inside_ms\":%d,\"unseen_ms\":0,\"lost_ms\":%s,\"compared\":%s,\"operations\":3}",
-				 i ? "," : "", i, 'a' + i / 2, 100 + i, i > 3 ? "unknown" : "works", i == 2 ? "\"fsync(2)\"" : "null", NOW_MS - 100,
-				 i == 2 ? 1000 : 500, i == 2 ? 0 : 500, i == 2 ? "900" : i > 3 ? "null" : "0", i > 3 ? "null" : "4");
+		used += snprintf(
+		    line + used, sizeof(line) - (size_t)used,
+		    "%s{\"rank\":%d,\"host\":\"host-%c\",\"pid\":%d,\"life\":\"alive\",\"doing\":\"%s\",\"why\":%s,"
+		    "\"seen_unix_ms\":%.1f,"
+		    "\"own_ms\":%d,\"inside_ms\":%d,\"unseen_ms\":0,\"lost_ms\":%s,\"compared\":%s,\"operations\":3}",
+		    i ? "," : "", i, 'a' + i / 2, 100 + i, i > 3 ? "unknown" : "works",
+		    i == 2 ? "\"fsync(2)\"" : "null", NOW_MS - 100, i == 2 ? 1000 : 500, i == 2 ? 0 : 500,
+		    i == 2  ? "900"
+		    : i > 3 ? "null"
+			    : "0",
+		    i > 3 ? "null" : "4");
 	used += snprintf(line + used, sizeof(line) - (size_t)used,
 			 "],\"hosts\":[{\"host\":\"host-a\",\"state\":\"heard\",\"level\":\"ebpf\",\"heard_unix_ms\":%.1f,\"ranks\":2},"
 			 "{\"host\":\"host-b\",\"state\":\"heard\",\"level\":\"proc\",\"heard_unix_ms\":%.1f,\"ranks\":2},"
 			 "{\"host\":\"host-c\",\"state\":\"silent\",\"level\":\"ebpf\",\"heard_unix_ms\":%.1f,\"ranks\":2}],",
 			 NOW_MS, NOW_MS, NOW_MS - 42000);
 	snprintf(line + used, sizeof(line) - (size_t)used,
-		 "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"world\",\"size\":6,\"members\":[{\"rank\":0,\"calls\":null},{\"rank\":1,\"calls\":null}]}],"
-		 "\"cells\":{\"changes\":1,\"ranks\":[0,1,2,3,4,5],\"columns\":[{\"step\":null,\"last_step\":null,\"from_unix_ms\":%.1f,"
-		 "\"until_unix_ms\":%.1f,\"own_ms\":[500,500,1000,500,0,0],\"inside_ms\":[500,500,0,500,0,0],\"lost_ms\":[0,0,900,0,0,0]}]}}}",
+		 "\"communicators\":[{\"comm\":\"0x1\",\"name\":\"world\",\"size\":6,\"members\":[{\"rank\":0,"
+		 "\"calls\":null},{\"rank\":1,\"calls\":null}]}],"
+		 "\"cells\":{\"changes\":1,\"ranks\":[0,1,2,3,4,5],\"columns\":[{\"step\":null,\"last_step\":null,"
+		 "\"from_unix_ms\":%.1f,"
+		 "\"until_unix_ms\":%.1f,\"own_ms\":[500,500,1000,500,0,0],\"inside_ms\":[500,500,0,500,0,0],\"lost_"
+		 "ms\":[0,0,900,0,0,0]}]}}}",
 		 NOW_MS - 1000, NOW_MS - 1000);
-	take("{\"hello\":{\"protocol\":1,\"job\":\"j\",\"pid\":1,\"open\":0,\"all_nodes\":true,\"hosts\":3,\"silent\":1,\"ranks\":6}}");
+	take("{\"hello\":{\"protocol\":1,\"job\":\"j\",\"pid\":1,\"open\":0,\"all_nodes\":true,\"hosts\":3,\"silent\":"
+	     "1,\"ranks\":6}}");
 	take(line);
 }
 
@@ -713,9 +766,12 @@ Test(top, every_view_says_how_deep_and_how_many_of_the_ranks_are_seen)
 Test(top, what_is_scanned_of_each_rank_and_its_memory_are_told_beside_an_xid)
 {
 	take_job(2, 10, -1);
-	take("{\"snapshot\":{\"ranks\":[{\"rank\":0,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":0,\"host_ms\":1.2,\"gpu_ms\":3}},"
-	     "{\"rank\":1,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":135,\"host_ms\":1.2,\"gpu_ms\":3}}],"
-	     "\"gpus\":[{\"rank\":0,\"sm_mhz\":1980,\"celsius\":45,\"memory_used\":60,\"memory_total\":80,\"xid\":79}]}}");
+	take("{\"snapshot\":{\"ranks\":[{\"rank\":0,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":0,"
+	     "\"host_ms\":1.2,\"gpu_ms\":3}},"
+	     "{\"rank\":1,\"clean_scans\":9,\"scanning\":{\"buffers\":9,\"left_out\":135,\"host_ms\":1.2,\"gpu_ms\":3}}"
+	     "],"
+	     "\"gpus\":[{\"rank\":0,\"sm_mhz\":1980,\"celsius\":45,\"memory_used\":60,\"memory_total\":80,\"xid\":79}]}"
+	     "}");
 	view.kind = VIEW_RANKS;
 	draw(120, 24);
 	cr_expect(shows("1980 MHz 45 C 75 % Xid 79"), "%s", screen());
@@ -736,11 +792,16 @@ Test(top, what_a_rank_was_blocked_in_before_stands_below_its_threads)
 	take_job(2, 10, -1);
 	view.kind = VIEW_RANK;
 	view.rank = 0;
-	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":1795382302750,\"until_unix_ms\":1795382302800}],"
-	     "\"blocked\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":1795382298800,\"until_unix_ms\":1795382302800},"
-	     "{\"tid\":8,\"thread\":\"idle\",\"state\":\"S\",\"system_call\":\"futex\",\"from_unix_ms\":1795382292500,\"until_unix_ms\":1795382302700},"
-	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"path\":\"/a\",\"from_unix_ms\":1795382301600,\"until_unix_ms\":1795382301800},"
-	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"write\",\"path\":\"/b\",\"from_unix_ms\":1795382300400,\"until_unix_ms\":1795382300800}],"
+	take("{\"id\":2,\"rank\":{\"rank\":0,\"threads\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_"
+	     "call\":\"fsync\",\"from_unix_ms\":1795382302750,\"until_unix_ms\":1795382302800}],"
+	     "\"blocked\":[{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"from_unix_ms\":"
+	     "1795382298800,\"until_unix_ms\":1795382302800},"
+	     "{\"tid\":8,\"thread\":\"idle\",\"state\":\"S\",\"system_call\":\"futex\",\"from_unix_ms\":1795382292500,"
+	     "\"until_unix_ms\":1795382302700},"
+	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"fsync\",\"path\":\"/"
+	     "a\",\"from_unix_ms\":1795382301600,\"until_unix_ms\":1795382301800},"
+	     "{\"tid\":7,\"thread\":\"main\",\"state\":\"D\",\"system_call\":\"write\",\"path\":\"/"
+	     "b\",\"from_unix_ms\":1795382300400,\"until_unix_ms\":1795382300800}],"
 	     "\"last_operations\":[]}}");
 	draw(80, 24);
 	const char *text = screen(), *longest = strstr(text, "  400 ms    2.00 s ago  main             D write(2) on /b"),
@@ -756,8 +817,10 @@ Test(top, what_a_rank_was_blocked_in_before_stands_below_its_threads)
 Test(top, a_finding_that_has_no_room_says_that_there_is_more)
 {
 	take_job(8, 10, -1);
-	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\",\"ranks\":[3],"
-	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"text\":\"rank 3 is late; one two three four five six seven eight nine ten eleven twelve thirteen "
+	take("{\"schema\":1,\"id\":\"a-3\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"straggler\","
+	     "\"ranks\":[3],"
+	     "\"time\":\"2026-11-22T21:18:20.000Z\",\"text\":\"rank 3 is late; one two three four five six seven eight "
+	     "nine ten eleven twelve thirteen "
 	     "fourteen fifteen sixteen seventeen eighteen nineteen twenty\"}");
 	draw(80, 24);
 	cr_expect_not(shows("…"), "%s", screen());

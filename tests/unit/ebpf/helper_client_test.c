@@ -75,7 +75,10 @@ static void open_client(void)
 			char room[CMSG_SPACE(sizeof(int))];
 		} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
 		struct iovec part = { "x", 1 };
-		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.room) };
+		struct msghdr message = { .msg_iov = &part,
+					  .msg_iovlen = 1,
+					  .msg_control = &control,
+					  .msg_controllen = sizeof(control.room) };
 
 		scene.peer = accept(scene.listener, NULL, NULL);
 		struct pollfd ready = { .fd = scene.peer, .events = POLLIN };
@@ -106,7 +109,8 @@ static void close_client(void)
 	rmdir(scene.directory);
 }
 
-Test(helper_client, an_answer_that_is_late_is_awaited_and_nothing_else_is_asked, .init = open_client, .fini = close_client)
+Test(helper_client, an_answer_that_is_late_is_awaited_and_nothing_else_is_asked, .init = open_client,
+     .fini = close_client)
 {
 	enum rw_helper_kind kind;
 
@@ -128,7 +132,8 @@ Test(helper_client, an_answer_that_is_late_is_awaited_and_nothing_else_is_asked,
 	cr_expect_gt(second, first);
 	answer(second, -ESRCH);
 	cr_expect_geq(helper_client_poll(scene.client), 0);
-	cr_expect_eq(helper_client_sample(scene.client, 1), -EAGAIN, "the late answer is nobody's: the question is asked anew");
+	cr_expect_eq(helper_client_sample(scene.client, 1), -EAGAIN,
+		     "the late answer is nobody's: the question is asked anew");
 	cr_expect_gt(take_question(&kind), second);
 }
 
@@ -164,7 +169,8 @@ Test(helper_client, a_process_that_is_watched_late_is_watched, .init = open_clie
 	close(fds[1]);
 }
 
-Test(helper_client, a_question_that_must_be_answered_does_not_wait_for_a_late_one, .init = open_client, .fini = close_client)
+Test(helper_client, a_question_that_must_be_answered_does_not_wait_for_a_late_one, .init = open_client,
+     .fini = close_client)
 {
 	char why[RW_HELPER_WHY];
 	int fds[2];

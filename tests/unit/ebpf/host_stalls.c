@@ -569,8 +569,9 @@ static void check_chain(struct bench *bench)
 
 typedef void check(struct bench *bench);
 
-static check *const without_disk[] = { check_sleep, check_before, check_kill,  check_lock,  check_timed_lock, check_turns, check_majority,
-				       check_pipe,  check_interrupted, check_poll,   check_drops, check_compat, check_stop,	   check_queue };
+static check *const without_disk[] = { check_sleep, check_before,   check_kill, check_lock,        check_timed_lock,
+				       check_turns, check_majority, check_pipe, check_interrupted, check_poll,
+				       check_drops, check_compat,   check_stop, check_queue };
 /* That each way of seeing works, not how exactly. */
 static check *const few[] = { check_sleep, check_before, check_lock,  check_pipe,
 			      check_interrupted, check_poll, check_compat };
@@ -589,8 +590,9 @@ static void run(struct bench *bench, check *const *checks, size_t count)
 		if (failures == before)
 			continue;
 		kernel_source_loss(bench->kernel, &loss);
-		printf("  lost so far: %lu records, %lu waits; the kernel left out %lu runs. What was seen of pid %d:\n", loss.ring, loss.waits,
-		       loss.missed, bench->pid);
+		printf(
+		    "  lost so far: %lu records, %lu waits; the kernel left out %lu runs. What was seen of pid %d:\n",
+		    loss.ring, loss.waits, loss.missed, bench->pid);
 		print_waits(&bench->seen);
 	}
 }

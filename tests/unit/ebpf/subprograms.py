@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""No function of the BPF programs that the compiler left out of line returns a pointer: the verifier of Linux 6.1 takes a record
-that such a function returns for one that may still be NULL, and refuses the programs. Which functions the compiler puts in line
-changes with their size, so this is seen in the object's types; newer kernels load the programs either way."""
+"""No function of the BPF programs that the compiler left out of line returns a pointer: the verifier of Linux 6.1 takes
+a record that such a function returns for one that may still be NULL, and refuses the programs. Which functions the
+compiler puts in line changes with their size, so this is seen in the object's types; newer kernels load the programs
+either way."""
 
 import json
 import subprocess
@@ -22,7 +23,8 @@ def pointers(types):
 
 
 def main(bpftool, program):
-    dump = subprocess.run([bpftool, "btf", "dump", "-j", "file", program], check=True, capture_output=True, text=True).stdout
+    dump = subprocess.run([bpftool, "btf", "dump", "-j", "file", program], check=True, capture_output=True,
+                          text=True).stdout
     types = json.loads(dump)["types"]
     functions = [one["name"] for one in types if one["kind"] == "FUNC"]
     found = list(pointers(types))

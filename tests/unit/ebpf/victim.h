@@ -30,7 +30,8 @@ enum { VICTIM_CROWD = 4000 /* threads of victim_crowd */ };
 typedef void victim_stall(struct victim_truth *truth, const char *folder);
 
 victim_stall victim_sleep, victim_killed, victim_lock, victim_timed_lock, victim_turns, victim_queue, victim_pipe,
-    victim_interrupted, victim_drops, victim_poll, victim_compat, victim_crowd, victim_spin, victim_stop, victim_fsync, victim_writer;
+    victim_interrupted, victim_drops, victim_poll, victim_compat, victim_crowd, victim_spin, victim_stop, victim_fsync,
+    victim_writer;
 
 int victim_start(struct victim *victim, victim_stall *stall, const char *folder);
 void victim_go(struct victim *victim);

@@ -140,7 +140,9 @@ static void claim(uint32_t number)
 static void claims(void)
 {
 	/* Also a whole turn of the ring, and more. */
-	static const uint32_t bursts[] = { 1, 2, 3, 5, 63, 64, 65, 200, RW_BOX_RING_MIN - 1, RW_BOX_RING_MIN, RW_BOX_RING_MIN + 1, 1500 };
+	static const uint32_t bursts[] = {
+		1, 2, 3, 5, 63, 64, 65, 200, RW_BOX_RING_MIN - 1, RW_BOX_RING_MIN, RW_BOX_RING_MIN + 1, 1500
+	};
 	uint32_t count = bursts[draw(draw(5) ? 8 : 12)];
 
 	for (uint32_t i = 0; i < count; i++)
@@ -216,7 +218,8 @@ static void wait_for_network(void)
 	for (uint32_t count = draw(6); count; count--) {
 		struct rw_wait *wait = &writer.waits[draw(3) ? draw(80) : draw(RW_BOX_WAITS)];
 		uint64_t comm = draw(20) ? drawn_communicator() : RW_BOX_COMMS - 1 + draw(2);
-		uint64_t peer = draw(20) ? draw(16) : UINT32_C(0x7fffffff) + draw(2), channel = draw(8), sends = draw(2) ? RW_WAIT_SENDS : 0;
+		uint64_t peer = draw(20) ? draw(16) : UINT32_C(0x7fffffff) + draw(2), channel = draw(8),
+			 sends = draw(2) ? RW_WAIT_SENDS : 0;
 
 		if (!wait->key || draw(8) == 0)
 			*wait = (struct rw_wait){ .key = (draw(20) ? RW_WAIT_USED : 0) | sends | channel << 48 | comm << 32 | peer };
@@ -233,9 +236,15 @@ static void wait_for_network(void)
 
 static void head(void)
 {
-	static const char *const marks[] = { "", "watermark", "cuMemHostRegister has not returned", "cuDeviceGetAttribute has not returned",
-					     "cuMemHostGetDevicePointer has not returned", "cuThreadExchangeStreamCaptureMode has not returned", "cuInit has not returned",
-					     " has not returned", "a driver call whose name has exactly 47 letters,,,, has not returned",
+	static const char *const marks[] = { "",
+					     "watermark",
+					     "cuMemHostRegister has not returned",
+					     "cuDeviceGetAttribute has not returned",
+					     "cuMemHostGetDevicePointer has not returned",
+					     "cuThreadExchangeStreamCaptureMode has not returned",
+					     "cuInit has not returned",
+					     " has not returned",
+					     "a driver call whose name has exactly 47 letters,,,, has not returned",
 					     "a driver call whose name has exactly 48 letters,,,,, has not returned" };
 	struct rw_box_header *header = writer.header;
 
@@ -271,8 +280,9 @@ static void note(void)
 /* What a process does between two polls. */
 static void act(void)
 {
-	static void (*const acts[])(void) = { claims, claims, publish, go_on_with_some, communicate, communicate, progress, sample, wait_for_network, wait_for_network,
-					     head, head, note };
+	static void (*const acts[])(void) = { claims,      claims,   publish, go_on_with_some,  communicate,
+					      communicate, progress, sample,  wait_for_network, wait_for_network,
+					      head,        head,     note };
 
 	for (uint32_t count = 1 + draw(6); count; count--)
 		acts[draw(sizeof(acts) / sizeof(*acts))]();
@@ -287,14 +297,16 @@ static void name_mount(void *argument, uint64_t device, char file_system[16], ch
 
 static void tell_operation(const struct rw_operation *slot)
 {
-	fprintf(told, "%lu %x/%x/%x c%u f%u n%lu s%lu %lu %lu %lu %lu %lu #%lu", slot->ticket, slot->known, slot->owner, slot->flags, slot->comm, slot->function,
-		slot->count, slot->sequence, slot->api_ns, slot->launch_end_ns, slot->return_ns, slot->started_seen_ns, slot->done_seen_ns, slot->progress);
+	fprintf(told, "%lu %x/%x/%x c%u f%u n%lu s%lu %lu %lu %lu %lu %lu #%lu", slot->ticket, slot->known, slot->owner,
+		slot->flags, slot->comm, slot->function, slot->count, slot->sequence, slot->api_ns, slot->launch_end_ns,
+		slot->return_ns, slot->started_seen_ns, slot->done_seen_ns, slot->progress);
 }
 
 static void tell_wait(const struct analysis_wait *wait)
 {
-	fprintf(told, "%d %d t%u %s %lu-%lu %lu %lu %d %d fd%d %lu %s %s %s %d %s", wait->kind, wait->level, wait->tid, wait->thread, wait->start_ns, wait->end_ns,
-		wait->run_queue_ns, wait->cpu_ns, wait->state, wait->system_call, wait->fd, wait->device, wait->path, wait->file_system, wait->device_name,
+	fprintf(told, "%d %d t%u %s %lu-%lu %lu %lu %d %d fd%d %lu %s %s %s %d %s", wait->kind, wait->level, wait->tid,
+		wait->thread, wait->start_ns, wait->end_ns, wait->run_queue_ns, wait->cpu_ns, wait->state,
+		wait->system_call, wait->fd, wait->device, wait->path, wait->file_system, wait->device_name,
 		wait->io_wait, wait->wait_channel);
 }
 
@@ -308,23 +320,32 @@ static void tell(const struct recorded *record)
 	switch (record->kind) {
 	case RECORDED_PROCESS: fprintf(told, "%d", record->process_told.pid_unproven); break;
 	case RECORDED_COMMUNICATOR:
-		fprintf(told, "%u %lx %s %d of %d, %lu-%lu", record->index, communicator->id, communicator->name, communicator->rank, communicator->nranks,
-			communicator->created_ns, communicator->ended_ns);
+		fprintf(told, "%u %lx %s %d of %d, %lu-%lu", record->index, communicator->id, communicator->name,
+			communicator->rank, communicator->nranks, communicator->created_ns, communicator->ended_ns);
 		break;
 	case RECORDED_OPERATION: tell_operation(&record->operation); break;
-	case RECORDED_PROGRESS: fprintf(told, "%u %lu %lu at %lu", record->index, record->started, record->done, record->at_ns); break;
+	case RECORDED_PROGRESS:
+		fprintf(told, "%u %lu %lu at %lu", record->index, record->started, record->done, record->at_ns);
+		break;
 	case RECORDED_WAIT: tell_wait(&record->wait); break;
 	case RECORDED_LIFE: fprintf(told, "%d %d at %lu", record->life, record->exit_status, record->at_ns); break;
 	case RECORDED_NETWORK:
-		fprintf(told, "%u %d %u %d %lu %lu %lu, %lu-%lu", network->index, network->peer, network->channel, network->sends, network->gpu_ns, network->peer_ns,
-			network->network_ns, network->from_ns, network->to_ns);
+		fprintf(told, "%u %d %u %d %lu %lu %lu, %lu-%lu", network->index, network->peer, network->channel,
+			network->sends, network->gpu_ns, network->peer_ns, network->network_ns, network->from_ns,
+			network->to_ns);
 		break;
 	case RECORDED_SCANNING:
-		fprintf(told, "%lu %lu %lu %lu %lu", scanning->buffers, scanning->left_out, scanning->host_ns, scanning->gpu_ns, scanning->callback_ns);
+		fprintf(told, "%lu %lu %lu %lu %lu", scanning->buffers, scanning->left_out, scanning->host_ns,
+			scanning->gpu_ns, scanning->callback_ns);
 		break;
 	case RECORDED_GAPS: fprintf(told, "%lu", record->untracked); break;
-	case RECORDED_HELD: fprintf(told, "%s, %s, at %lu", record->call, record->remedy ? record->remedy : "-", record->at_ns); break;
-	case RECORDED_INIT: fprintf(told, "%lx %d of %d, %lu", record->init.id, record->init.rank, record->init.nranks, record->init.since_ns); break;
+	case RECORDED_HELD:
+		fprintf(told, "%s, %s, at %lu", record->call, record->remedy ? record->remedy : "-", record->at_ns);
+		break;
+	case RECORDED_INIT:
+		fprintf(told, "%lx %d of %d, %lu", record->init.id, record->init.rank, record->init.nranks,
+			record->init.since_ns);
+		break;
 	default: fprintf(told, "at %lu", record->at_ns);
 	}
 	fprintf(told, "\n");
@@ -333,8 +354,9 @@ static void tell(const struct recorded *record)
 /* One line of what is kept: how many of each kind, and all of it as a number. */
 static void show_told(void)
 {
-	static const char *const kinds[] = { "processes", "communicators", "operations", "progress", "waits", "lives", "ticks", "network", "heartbeats", "scanning",
-					     "held", "inits", "boxes", "ports", "gpu memory", "gaps" };
+	static const char *const kinds[] = { "processes", "communicators", "operations", "progress", "waits", "lives",
+					     "ticks",     "network",       "heartbeats", "scanning", "held",  "inits",
+					     "boxes",     "ports",         "gpu memory", "gaps" };
 	FILE *shown = getenv("COURSES_SHOWN") ? fopen(getenv("COURSES_SHOWN"), "ae") : NULL;
 	uint64_t number = 14695981039346656037u;
 
@@ -394,8 +416,8 @@ static void play_live(uint32_t number)
 			writer.header->end = draw(3);
 		int passed = feed_poll(feed, now_ns);
 
-		fprintf(out, "%lu: %d passed, %lu rejected, error %d, last %lu, life %d", now_ns, passed, feed_rejected(feed), feed_error(feed), feed_last_ns(feed),
-			feed_life(feed));
+		fprintf(out, "%lu: %d passed, %lu rejected, error %d, last %lu, life %d", now_ns, passed,
+			feed_rejected(feed), feed_error(feed), feed_last_ns(feed), feed_life(feed));
 		show_told();
 	}
 	feed_free(feed);
@@ -435,7 +457,8 @@ static void play_replay(uint32_t number)
 	feed_replay(feeds, count, &analysis, note_replay, &shown);
 	fprintf(out, "replay %u, shown %016lx", number, shown);
 	for (uint32_t i = 0; i < count; i++) {
-		fprintf(out, "; %lu rejected, error %d, last %lu, life %d", feed_rejected(feeds[i]), feed_error(feeds[i]), feed_last_ns(feeds[i]), feed_life(feeds[i]));
+		fprintf(out, "; %lu rejected, error %d, last %lu, life %d", feed_rejected(feeds[i]),
+			feed_error(feeds[i]), feed_last_ns(feeds[i]), feed_life(feeds[i]));
 		feed_free(feeds[i]);
 	}
 	show_told();

@@ -108,7 +108,8 @@ Test(feed, times_of_a_kernel_that_come_later_than_its_end_are_passed_where_there
 	cr_expect_eq(feed_poll(feed, 40 * MS), 2);
 	add_kernel_times(third);
 	cr_expect_eq(feed_poll(feed, 50 * MS), 1);
-	const struct recorded *last = recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
+	const struct recorded *last =
+	    recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
 	cr_expect(last->operation.ticket == third && last->operation.known & RW_KNOWN_STAMP);
 	cr_expect_eq(feed_poll(feed, 200 * MS), 0);
 	add_kernel_times(fourth);

@@ -11,7 +11,8 @@
 
 static struct host_samples samples;
 
-static bool take(enum rw_sample_kind kind, uint32_t tid, int32_t fd, int piece, const char *text, struct analysis_wait *wait)
+static bool take(enum rw_sample_kind kind, uint32_t tid, int32_t fd, int piece, const char *text,
+		 struct analysis_wait *wait)
 {
 	struct rw_host_sample sample = {
 		.monotonic_ns = 5 * MS, .tid = tid, .kind = (uint8_t)kind, .state = (char)piece, .system_call = 1, .fd = fd,
@@ -187,11 +188,17 @@ Test(host_samples, a_mount_is_asked_for_once_per_file_and_again_when_the_descrip
 static const struct {
 	int16_t x86_64, aarch64;
 	int32_t here;
-} calls[] = { { 74, 82, SYS_fsync }, { 202, 98, SYS_futex }, { 0, 63, SYS_read }, { 426, 426, SYS_io_uring_enter }, { 271, 73, SYS_ppoll } };
+} calls[] = { { 74, 82, SYS_fsync },
+	      { 202, 98, SYS_futex },
+	      { 0, 63, SYS_read },
+	      { 426, 426, SYS_io_uring_enter },
+	      { 271, 73, SYS_ppoll } };
 
 static int32_t here(uint32_t machine, int16_t number)
 {
-	struct rw_host_sample sample = { .monotonic_ns = 1, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'S', .system_call = number };
+	struct rw_host_sample sample = {
+		.monotonic_ns = 1, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'S', .system_call = number
+	};
 	struct analysis_wait wait;
 
 	samples.machine = machine;

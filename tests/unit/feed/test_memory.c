@@ -11,7 +11,11 @@
 #include "tests/unit/blackbox/fixture.h"
 #include "tests/unit/feed/recording.h"
 
-enum { OPERATIONS = 300, RECORDS = 4 * OPERATIONS, LEAST_REQUESTS = 3 /* the feed, the operations that are not finished, and more of these */ };
+enum {
+	OPERATIONS = 300,
+	RECORDS = 4 * OPERATIONS,
+	LEAST_REQUESTS = 3 /* the feed, the operations that are not finished, and more of these */
+};
 
 static struct box_writer writer;
 static struct analysis analysis;
@@ -51,7 +55,8 @@ static void expect_nothing_left(void)
 
 	play();
 	recording_free(&analysis);
-	cr_expect_eq(counted_memory.blocks, blocks, "%ld blocks are left, request %u was refused", counted_memory.blocks - blocks, refused);
+	cr_expect_eq(counted_memory.blocks, blocks, "%ld blocks are left, request %u was refused",
+		     counted_memory.blocks - blocks, refused);
 	cr_expect_eq(fixture_descriptors(), descriptors);
 }
 

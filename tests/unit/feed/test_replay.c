@@ -134,7 +134,8 @@ Test(replay, a_step_mark_is_passed_when_the_step_begins)
 	box_release(slot, ticket, RW_OWNER_HOST);
 	replay(feed_of(&writer, 1), NULL);
 
-	const struct recorded *last = recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
+	const struct recorded *last =
+	    recording_find(&analysis, RECORDED_OPERATION, recording_count(&analysis, RECORDED_OPERATION) - 1);
 	cr_expect_eq(last->operation.known, RW_KNOWN_STEP);
 	cr_expect_eq(last->operation.count, 41);
 	cr_expect_eq(last->operation.owner & RW_OWNER_PENDING, 0);
@@ -178,7 +179,9 @@ Test(replay, the_next_moment_is_the_earliest_of_all_that_is_still_to_come)
 
 	create(&writer);
 	fixture_operation(&writer, 0, 20 * S);
-	box_writer_sample(&writer, &(struct rw_host_sample){ .monotonic_ns = 40 * S, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'D', .fd = -1 });
+	box_writer_sample(&writer,
+			  &(struct rw_host_sample){
+			      .monotonic_ns = 40 * S, .tid = 1, .kind = RW_SAMPLE_STATE, .state = 'D', .fd = -1 });
 	replay(feed_of(&writer, 1), NULL);
 	cr_assert_eq(recording_count(&analysis, RECORDED_OPERATION), 1);
 	cr_expect_eq(ticked_at(recording_find(&analysis, RECORDED_OPERATION, 0)), 20 * S);
@@ -272,7 +275,8 @@ Test(replay, the_analysis_looks_once_more_before_it_hears_of_an_end)
 	for (int i = 0; i < 3; i++)
 		feed_free(feeds[i]);
 
-	const struct recorded *end = recording_find(&analysis, RECORDED_LIFE, 1), *last = recording_find(&analysis, RECORDED_LIFE, 2);
+	const struct recorded *end = recording_find(&analysis, RECORDED_LIFE, 1),
+			      *last = recording_find(&analysis, RECORDED_LIFE, 2);
 
 	cr_assert_not_null(last);
 	cr_expect_eq(end->at_ns, end_ns);

@@ -174,8 +174,9 @@ static void take_nan(struct announcer *announcer, const char *state, unsigned st
 
 	snprintf(text, sizeof(text), "brought 1 NaN in step %u.", step);
 	snprintf(first_seen, sizeof(first_seen), "2026-11-20T19:%02u:%02u.000Z", step / 60, step % 60);
-	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{s:i}}", "schema", 1, "id", "x", "state", state, "severity",
-				    "critical", "kind", "nan", "ranks", 5, "text", text, "first_seen", first_seen, "values", "nan", 1);
+	json_t *finding = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{s:i}}", "schema", 1, "id", "x",
+				    "state", state, "severity", "critical", "kind", "nan", "ranks", 5, "text", text,
+				    "first_seen", first_seen, "values", "nan", 1);
 
 	announcer_take(announcer, finding, now_ns);
 	announcer_tick(announcer, now_ns);

@@ -7,29 +7,32 @@
 #include "findings.h"
 
 static const char golden[] =
-	"{\"schema\":1,\"id\":\"9f2c1e7a-3\",\"state\":\"open\",\"revision\":4,\"severity\":\"warning\","
-	"\"confidence\":\"certain\",\"kind\":\"straggler\",\"ranks\":[0],\"scope\":\"rank\",\"level\":\"ebpf\","
-	"\"arrival\":\"gpu\",\"time\":\"2026-11-20T18:56:31.482Z\",\"first_seen\":\"2026-11-20T18:56:27.900Z\","
-	"\"detect_ms\":1870,"
-	"\"job\":{\"id\":\"slurm-81123\",\"generation\":0,\"ranks_seen\":8,\"ranks_total\":8},"
-	"\"where\":[{\"rank\":0,\"host\":\"a\",\"pid\":4711,\"gpu\":\"GPU-6f\",\"pci\":\"0000:3b:00\","
-	"\"rank_from\":\"RANK\"}],"
-	"\"operation\":{\"comm\":\"0x5eed\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\","
-	"\"sequence\":118,\"replay\":null,\"step\":11,\"dtype\":\"bf16\",\"count\":4194304,\"algorithm\":\"RING\","
-	"\"protocol\":\"SIMPLE\",\"phase\":\"launched\"},"
-	"\"late\":{\"kind\":\"host\",\"by_ms\":1300.4,\"lost_ms_per_step\":1310.0,\"lost_share\":0.64,"
-	"\"since_step\":9,\"waiting\":[1,2,3,4,5,6,7]},"
-	"\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,"
-	"\"path\":\"/mnt/slow/logs/run7/events.out.tfevents.0\",\"fs\":\"ext4\",\"device\":\"loop3\",\"tid\":4711,"
-	"\"thread\":\"python-main\",\"at_tid\":4790,\"at_thread\":\"tb-writer\",\"chain\":[{\"tid\":4711,\"thread\":\"python-main\","
-	"\"waits_for\":\"thread tb-writer\",\"waits_for_tid\":4790}],\"stack\":[\"ext4_sync_file\",\"jbd2_log_wait_commit\"]},"
-	"\"watchdog\":{\"timeout_ms\":100000,\"from\":\"RANKWATCH_TIMEOUT\",\"left_ms\":98600,"
-	"\"longest_wait_ms\":1400},"
-	"\"values\":null,\"victims\":[1,2,3,4,5,6,7],"
-	"\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
-	"\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
-	"\"advice\":\"write the log to a local or memory file system, or let the writer's queue drop entries when it is full\","
-	"\"help\":\"rankwatch help straggler\",\"incident\":null}";
+    "{\"schema\":1,\"id\":\"9f2c1e7a-3\",\"state\":\"open\",\"revision\":4,\"severity\":\"warning\","
+    "\"confidence\":\"certain\",\"kind\":\"straggler\",\"ranks\":[0],\"scope\":\"rank\",\"level\":\"ebpf\","
+    "\"arrival\":\"gpu\",\"time\":\"2026-11-20T18:56:31.482Z\",\"first_seen\":\"2026-11-20T18:56:27.900Z\","
+    "\"detect_ms\":1870,"
+    "\"job\":{\"id\":\"slurm-81123\",\"generation\":0,\"ranks_seen\":8,\"ranks_total\":8},"
+    "\"where\":[{\"rank\":0,\"host\":\"a\",\"pid\":4711,\"gpu\":\"GPU-6f\",\"pci\":\"0000:3b:00\","
+    "\"rank_from\":\"RANK\"}],"
+    "\"operation\":{\"comm\":\"0x5eed\",\"comm_name\":\"~fsdp\",\"comm_size\":8,\"function\":\"AllGather\","
+    "\"sequence\":118,\"replay\":null,\"step\":11,\"dtype\":\"bf16\",\"count\":4194304,\"algorithm\":\"RING\","
+    "\"protocol\":\"SIMPLE\",\"phase\":\"launched\"},"
+    "\"late\":{\"kind\":\"host\",\"by_ms\":1300.4,\"lost_ms_per_step\":1310.0,\"lost_share\":0.64,"
+    "\"since_step\":9,\"waiting\":[1,2,3,4,5,6,7]},"
+    "\"cause\":{\"class\":\"io\",\"share\":0.93,\"text\":\"fsync(2)\",\"syscall\":\"fsync\",\"fd\":3,"
+    "\"path\":\"/mnt/slow/logs/run7/events.out.tfevents.0\",\"fs\":\"ext4\",\"device\":\"loop3\",\"tid\":4711,"
+    "\"thread\":\"python-main\",\"at_tid\":4790,\"at_thread\":\"tb-writer\",\"chain\":[{\"tid\":4711,\"thread\":"
+    "\"python-main\","
+    "\"waits_for\":\"thread "
+    "tb-writer\",\"waits_for_tid\":4790}],\"stack\":[\"ext4_sync_file\",\"jbd2_log_wait_commit\"]},"
+    "\"watchdog\":{\"timeout_ms\":100000,\"from\":\"RANKWATCH_TIMEOUT\",\"left_ms\":98600,"
+    "\"longest_wait_ms\":1400},"
+    "\"values\":null,\"victims\":[1,2,3,4,5,6,7],"
+    "\"evidence\":[{\"source\":\"bpf\",\"ms\":1209.0,\"what\":\"fsync\"}],\"missing\":[],"
+    "\"text\":\"rank 0 makes every step 1.31 s longer: 64 % of the step, since step 9\","
+    "\"advice\":\"write the log to a local or memory file system, or let the writer's queue drop entries when it is "
+    "full\","
+    "\"help\":\"rankwatch help straggler\",\"incident\":null}";
 
 Test(finding_json, a_whole_finding_is_written_key_by_key_in_the_order_of_the_schema)
 {
@@ -49,7 +52,10 @@ Test(finding_json, where_waits_lead_is_written_only_where_it_is_foreseen)
 	finding.watchdog.reached_in_ms = 51000000;
 	char *line = finding_to_line(&finding, OFFSET_NS);
 
-	cr_expect(strstr(line, "\"longest_wait_ms\":1400,\"reached\":{\"wait_grows_ms\":12.5,\"step\":9962,\"in_ms\":51000000}}"), "%s", line);
+	cr_expect(
+	    strstr(line,
+		   "\"longest_wait_ms\":1400,\"reached\":{\"wait_grows_ms\":12.5,\"step\":9962,\"in_ms\":51000000}}"),
+	    "%s", line);
 	cr_expect_not(strstr(golden, "reached"));
 	free(line);
 }
@@ -68,10 +74,12 @@ Test(finding_json, an_incident_is_written_with_its_chain)
 	json_t *json = finding_to_json(&finding, OFFSET_NS);
 	char *text = json_dumps(json_object_get(json, "incident"), JSON_COMPACT);
 
-	cr_expect_str_eq(text, "{\"id\":\"7-3\",\"chain\":[{\"event\":\"finding\",\"finding\":\"7-3\",\"kind\":\"memory\",\"follows\":null,"
-			       "\"confidence\":\"certain\",\"time\":null,\"text\":\"full\"},{\"event\":\"end\",\"finding\":null,"
-			       "\"kind\":null,\"follows\":0,\"confidence\":\"likely\",\"time\":\"2026-11-20T18:40:00.000Z\","
-			       "\"text\":\"over\"}]}");
+	cr_expect_str_eq(
+	    text, "{\"id\":\"7-3\",\"chain\":[{\"event\":\"finding\",\"finding\":\"7-3\",\"kind\":\"memory\","
+		  "\"follows\":null,"
+		  "\"confidence\":\"certain\",\"time\":null,\"text\":\"full\"},{\"event\":\"end\",\"finding\":null,"
+		  "\"kind\":null,\"follows\":0,\"confidence\":\"likely\",\"time\":\"2026-11-20T18:40:00.000Z\","
+		  "\"text\":\"over\"}]}");
 	free(text);
 	json_decref(json);
 }
@@ -231,7 +239,8 @@ Test(finding_json, values_are_written_with_magnitudes_as_small_as_they_are)
 static void expect_turns(const struct rw_finding *finding, const char *expected)
 {
 	json_t *json = finding_to_json(finding, OFFSET_NS);
-	char *text = json_dumps(json_object_get(json_object_get(json, "cause"), "turns"), JSON_COMPACT | JSON_REAL_PRECISION(3));
+	char *text =
+	    json_dumps(json_object_get(json_object_get(json, "cause"), "turns"), JSON_COMPACT | JSON_REAL_PRECISION(3));
 
 	cr_expect(text ? expected && !strcmp(text, expected) : !expected, "%s", text ? text : "none");
 	free(text);
@@ -276,16 +285,21 @@ Test(finding_json, where_a_thread_was_in_python_is_written_where_somebody_looked
 {
 	struct rw_finding finding = late_in_python();
 
-	expect_python(&finding, "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
-				"\"inside\":null,\"lock\":null,\"collecting\":0}");
+	expect_python(
+	    &finding,
+	    "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
+	    "\"inside\":null,\"lock\":null,\"collecting\":0}");
 	finding.cause.python.inner = (struct rw_python_place){ "Event.wait", "/usr/lib/python3.11/threading.py", 0 };
 	finding.cause.python.waits = 4;
 	finding.cause.python.held = 3;
 	finding.cause.python.holder_tid = 4712;
 	finding.cause.python.holder = (struct rw_python_place){ "pre\xff" "fetch", NULL, 3 };
 	finding.cause.python.collecting = 6;
-	expect_python(&finding, "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
-				"\"inside\":{\"function\":\"Event.wait\",\"file\":\"/usr/lib/python3.11/threading.py\",\"line\":null},"
-				"\"lock\":{\"waits\":4,\"held\":3,\"tid\":4712,\"at\":{\"function\":\"pre\\\\xfffetch\",\"file\":null,\"line\":3}},"
-				"\"collecting\":6}");
+	expect_python(
+	    &finding,
+	    "{\"looks\":6,\"seen\":5,\"at\":{\"function\":\"Trainer.save\",\"file\":\"/job/train.py\",\"line\":212},"
+	    "\"inside\":{\"function\":\"Event.wait\",\"file\":\"/usr/lib/python3.11/threading.py\",\"line\":null},"
+	    "\"lock\":{\"waits\":4,\"held\":3,\"tid\":4712,\"at\":{\"function\":\"pre\\\\xfffetch\",\"file\":null,"
+	    "\"line\":3}},"
+	    "\"collecting\":6}");
 }

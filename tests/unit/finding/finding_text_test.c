@@ -38,13 +38,15 @@ Test(finding_text, a_straggler_is_four_lines_who_because_late_do)
 	struct rw_finding finding = straggler();
 	char *text = printed(&finding);
 
-	cr_expect_str_eq(text,
-		"STRAGGLER  rank 0 (host a, pid 4711) makes every step 1.31 s longer: 64 % of the step, since step 9\n"
-		"  because  its thread \"python-main\" waits for its thread \"tb-writer\", 93 % in fsync(2) on "
-		"/…/events.out.tfevents.0 (ext4, loop3)\n"
-		"  late for AllGather #118 on ~fsdp by 1.30 s; ranks 1-7 waited · watchdog 100 s (RANKWATCH_TIMEOUT): "
-		"longest wait so far 1.4 s\n"
-		"  do       write the log to a local or memory file system, or let the writer's queue drop entries when it is full\n");
+	cr_expect_str_eq(
+	    text,
+	    "STRAGGLER  rank 0 (host a, pid 4711) makes every step 1.31 s longer: 64 % of the step, since step 9\n"
+	    "  because  its thread \"python-main\" waits for its thread \"tb-writer\", 93 % in fsync(2) on "
+	    "/…/events.out.tfevents.0 (ext4, loop3)\n"
+	    "  late for AllGather #118 on ~fsdp by 1.30 s; ranks 1-7 waited · watchdog 100 s (RANKWATCH_TIMEOUT): "
+	    "longest wait so far 1.4 s\n"
+	    "  do       write the log to a local or memory file system, or let the writer's queue drop entries when it "
+	    "is full\n");
 	free(text);
 }
 
@@ -57,7 +59,9 @@ Test(finding_text, waits_that_grow_are_told_with_where_they_lead)
 	finding.watchdog.reached_in_ms = 14.2 * 3600e3;
 	char *text = printed(&finding);
 
-	cr_expect(strstr(text, "longest wait so far 1.4 s, 12 ms longer in each step: the limit is reached at step 9962, in 14 h, if it goes on\n"), "%s", text);
+	cr_expect(strstr(text, "longest wait so far 1.4 s, 12 ms longer in each step: the limit is reached at step "
+			       "9962, in 14 h, if it goes on\n"),
+		  "%s", text);
 	free(text);
 }
 
@@ -65,7 +69,11 @@ Test(finding_text, the_story_is_told_where_it_is_more_than_the_finding)
 {
 	static const struct rw_incident_link links[] = {
 		{ .event = RW_INCIDENT_FINDING, .finding = "1", .text = "rank 3 brought 1 NaN" },
-		{ .event = RW_INCIDENT_FINDING, .finding = "2", .follows = 0, .confidence = RW_LIKELY, .text = "rank 3 exited\033[2J" },
+		{ .event = RW_INCIDENT_FINDING,
+		  .finding = "2",
+		  .follows = 0,
+		  .confidence = RW_LIKELY,
+		  .text = "rank 3 exited\033[2J" },
 		{ .event = RW_INCIDENT_WAIT, .follows = 1, .text = "ranks 0-2 wait for it" },
 	};
 	struct rw_finding finding = straggler();
@@ -75,7 +83,10 @@ Test(finding_text, the_story_is_told_where_it_is_more_than_the_finding)
 	finding.incident.count = 3;
 	char *text = printed(&finding);
 
-	cr_expect(strstr(text, "\n  story    rank 3 brought 1 NaN → rank 3 exited\\x1b[2J (likely) → ranks 0-2 wait for it\n"), "%s", text);
+	cr_expect(
+	    strstr(text,
+		   "\n  story    rank 3 brought 1 NaN → rank 3 exited\\x1b[2J (likely) → ranks 0-2 wait for it\n"),
+	    "%s", text);
 	free(text);
 	static const struct rw_incident_link ended[] = {
 		{ .event = RW_INCIDENT_FINDING, .finding = "1", .text = "rank 3 is gone" },
@@ -122,7 +133,8 @@ Test(finding_text, what_network_ports_showed_stands_below_what_is_slow)
 	finding.evidence_count = 3;
 	char *text = printed(&finding);
 
-	cr_expect(strstr(text, "\n  ports    mlx5_2 port 1: link went down twice; e\\x1bth: checksum errors +31\n"), "%s", text);
+	cr_expect(strstr(text, "\n  ports    mlx5_2 port 1: link went down twice; e\\x1bth: checksum errors +31\n"),
+		  "%s", text);
 	free(text);
 	finding.evidence_count = 1;
 	text = printed(&finding);
@@ -488,7 +500,9 @@ Test(finding_text, threads_that_are_called_alike_are_told_apart)
 		{ 4711, "python3", "process 4790 \"pt_data_worker\"",
 		  "its thread \"python3\" waits for process 4790 \"pt_data_worker\", " },
 		{ 4711, "python3", "its child 4790 \"pt_data_worker\"",
-		  "its thread \"python3\" waits for its child 4790 \"pt_data_worker\", which computes; 93 % in fsync(2)", "computes" },
+		  "its thread \"python3\" waits for its child 4790 \"pt_data_worker\", which computes; 93 % in "
+		  "fsync(2)",
+		  "computes" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -577,7 +591,8 @@ Test(finding_text, where_the_thread_was_in_python)
 	finding.cause.python.inner = (struct rw_python_place){ "Event.wait", "/usr/lib/python3.11/threading.py", 0 };
 	finding.cause.python.seen = 4;
 	finding.cause.tid = 4712;
-	expect_python(&finding, "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 samples");
+	expect_python(&finding,
+		      "that thread in Trainer.save (train.py:212), there in Event.wait (threading.py), 4 of 6 samples");
 }
 
 Test(finding_text, that_a_thread_pickles_is_said_of_functions_that_do)
@@ -586,11 +601,16 @@ Test(finding_text, that_a_thread_pickles_is_said_of_functions_that_do)
 		struct rw_python_place inner;
 		const char *says; /* the end of the line */
 	} cases[] = {
-		{ { "ForkingPickler.dumps", "/usr/lib/python3.11/multiprocessing/reduction.py", 51 }, ", there in ForkingPickler.dumps (reduction.py:51), which pickles" },
-		{ { "_Pickler.save_dict", "/usr/lib/python3.11/pickle.py", 972 }, ", there in _Pickler.save_dict (pickle.py:972), which pickles" },
-		{ { "_save", "/x/site-packages/torch/serialization.py", 850 }, ", there in _save (serialization.py:850), which pickles" },
-		{ { "load", "/x/site-packages/torch/serialization.py", 1100 }, ", there in load (serialization.py:1100)" },
-		{ { "DupFd", "/usr/lib/python3.11/multiprocessing/reduction.py", 190 }, ", there in DupFd (reduction.py:190)" },
+		{ { "ForkingPickler.dumps", "/usr/lib/python3.11/multiprocessing/reduction.py", 51 },
+		  ", there in ForkingPickler.dumps (reduction.py:51), which pickles" },
+		{ { "_Pickler.save_dict", "/usr/lib/python3.11/pickle.py", 972 },
+		  ", there in _Pickler.save_dict (pickle.py:972), which pickles" },
+		{ { "_save", "/x/site-packages/torch/serialization.py", 850 },
+		  ", there in _save (serialization.py:850), which pickles" },
+		{ { "load", "/x/site-packages/torch/serialization.py", 1100 },
+		  ", there in load (serialization.py:1100)" },
+		{ { "DupFd", "/usr/lib/python3.11/multiprocessing/reduction.py", 190 },
+		  ", there in DupFd (reduction.py:190)" },
 		{ { "save", "/usr/lib/python3.11/unpickle.py", 3 }, ", there in save (unpickle.py:3)" },
 	};
 
@@ -620,13 +640,16 @@ Test(finding_text, who_has_the_lock_of_the_interpreter)
 	expect_python(&finding, "it waits for Python's lock (GIL), which others hold in turn in compute (data.py:40)");
 	finding.cause.python.held = 5;
 	finding.cause.python.holder_tid = 4713;
-	expect_python(&finding, "it waits for Python's lock (GIL), which tid 4713 holds in compute (data.py:40), 5 of 6 samples");
+	expect_python(&finding,
+		      "it waits for Python's lock (GIL), which tid 4713 holds in compute (data.py:40), 5 of 6 samples");
 	finding.cause.python.holder.function = NULL;
 	finding.cause.python.seen = 6;
 	finding.cause.python.place = (struct rw_python_place){ "step\033[2J", "/x/train\n.py", 212 };
 	finding.cause.python.collecting = 3;
-	expect_python(&finding, "its main thread in step\\x1b[2J (train\\x0a.py:212); it waits for Python's lock (GIL), which tid 4713 "
-				"holds, 5 of 6 samples; garbage is collected (gc), 3 of 6 samples");
+	expect_python(
+	    &finding,
+	    "its main thread in step\\x1b[2J (train\\x0a.py:212); it waits for Python's lock (GIL), which tid 4713 "
+	    "holds, 5 of 6 samples; garbage is collected (gc), 3 of 6 samples");
 }
 
 Test(finding_text, what_child_processes_do_stands_below_the_cause)
@@ -716,8 +739,10 @@ Test(finding_text, a_watchdog_of_the_past_has_no_time_left)
 
 Test(finding_text, a_hang_whose_watchdog_nobody_knows_says_how_to_get_a_countdown)
 {
-	static const char tells[] = "  watchdog its time is not known: start the job with RANKWATCH_TIMEOUT=SECONDS for a countdown\n";
-	json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:n}", "schema", 1, "kind", "hang", "state", "open", "text", "rank 1 has not joined", "watchdog");
+	static const char tells[] =
+	    "  watchdog its time is not known: start the job with RANKWATCH_TIMEOUT=SECONDS for a countdown\n";
+	json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:n}", "schema", 1, "kind", "hang", "state", "open", "text",
+				 "rank 1 has not joined", "watchdog");
 	char *text = printed_json(json, false);
 
 	cr_expect(strstr(text, tells), "%s", text);

@@ -26,8 +26,10 @@ TestSuite(communicator, .init = setup);
 
 static struct communicator *add(uint64_t id)
 {
-	return communicator_add(&recording, &(struct communicator_init){ .id = id, .name = "dp", .nnodes = 2, .nranks = 8, .rank = 5, .abi = 5 },
-				&device);
+	return communicator_add(
+	    &recording,
+	    &(struct communicator_init){ .id = id, .name = "dp", .nnodes = 2, .nranks = 8, .rank = 5, .abi = 5 },
+	    &device);
 }
 
 static struct communicator *add_unknown(void)
@@ -115,7 +117,8 @@ Test(communicator, is_shown_when_its_identity_is_known_and_keeps_what_was_said_f
 	cr_expect_not(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 0, .rank = 1 }));
 	cr_expect_not(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 7, .rank = -1 }));
 	cr_expect_eq(communicator->entry->created_ns, 0);
-	cr_expect(communicator_fill_identity(communicator, &(struct communicator_identity){ .id = 7, .name = name, .rank = 6 }));
+	cr_expect(communicator_fill_identity(communicator,
+					     &(struct communicator_identity){ .id = 7, .name = name, .rank = 6 }));
 	cr_expect_eq(communicator->entry->created_ns, communicator->created_ns);
 	cr_expect_eq(communicator->entry->id, 7);
 	cr_expect_eq(communicator->entry->rank, 6);

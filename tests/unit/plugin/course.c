@@ -152,11 +152,14 @@ static uint32_t who(uint32_t tid)
 
 static void show_slot(FILE *out, const struct rw_operation *slot)
 {
-	fprintf(out, "%lu %x/%x/%x c%u f%u t%u n%lu s%lx/%lx on %lx by %u in %x at %lu, %lu-%lu on %lx by %u plan %u, %lu; %d a%u p%u ch%u g%u #%lu %lx-%lx %lx>%lx\n",
-		slot->ticket, slot->known, slot->owner & RW_OWNER_PENDING, slot->flags, slot->comm, slot->function, slot->dtype, slot->count,
-		slot->sequence, slot->nccl_sequence, slot->stream, who(slot->api_tid), slot->group / RECORDING_GROUP_STEP, slot->api_ns,
-		slot->launch_begin_ns, slot->launch_end_ns, slot->launch_stream, who(slot->launch_tid), slot->plan, slot->return_ns,
-		slot->root_or_peer, slot->algorithm, slot->protocol, slot->channels, slot->gpu_source, slot->progress, slot->gpu_start_raw,
+	fprintf(out,
+		"%lu %x/%x/%x c%u f%u t%u n%lu s%lx/%lx on %lx by %u in %x at %lu, %lu-%lu on %lx by %u plan %u, %lu; "
+		"%d a%u p%u ch%u g%u #%lu %lx-%lx %lx>%lx\n",
+		slot->ticket, slot->known, slot->owner & RW_OWNER_PENDING, slot->flags, slot->comm, slot->function,
+		slot->dtype, slot->count, slot->sequence, slot->nccl_sequence, slot->stream, who(slot->api_tid),
+		slot->group / RECORDING_GROUP_STEP, slot->api_ns, slot->launch_begin_ns, slot->launch_end_ns,
+		slot->launch_stream, who(slot->launch_tid), slot->plan, slot->return_ns, slot->root_or_peer,
+		slot->algorithm, slot->protocol, slot->channels, slot->gpu_source, slot->progress, slot->gpu_start_raw,
 		slot->gpu_end_raw, slot->send_address, slot->recv_address);
 }
 
@@ -171,19 +174,25 @@ void course_show(FILE *out)
 	recording_sum_costs(recording);
 	const struct rw_box_header *header = recording->box.header;
 
-	fprintf(out, "abi %u nccl %u driver %u interposed %u %s; scan %s\n", header->profiler_abi, header->nccl_version, header->cuda_driver_version,
-		header->interposed, header->gpu_progress_state, header->scan_state);
+	fprintf(out, "abi %u nccl %u driver %u interposed %u %s; scan %s\n", header->profiler_abi, header->nccl_version,
+		header->cuda_driver_version, header->interposed, header->gpu_progress_state, header->scan_state);
 	fprintf(out, "head %lu dropped %lu untracked", header->head, header->dropped);
 	for (int i = 0; i < RW_UNTRACKED_COUNT; i++)
 		fprintf(out, " %lu", header->untracked[i]);
-	fprintf(out, " callbacks %lu comms %lu refused %lu scans left out %lu progress left out %lu; contexts pushed %u popped %u\n", header->callbacks, header->comms_used,
-		header->comms_refused, header->scan_sampled_out, header->progress_sampled_out, course.pushed, course.popped);
+	fprintf(out,
+		" callbacks %lu comms %lu refused %lu scans left out %lu progress left out %lu; contexts pushed %u "
+		"popped %u\n",
+		header->callbacks, header->comms_used, header->comms_refused, header->scan_sampled_out,
+		header->progress_sampled_out, course.pushed, course.popped);
 	for (uint64_t i = 0; i < header->comms_used; i++) {
 		const struct rw_communicator *entry = &recording->box.communicators[i];
 
-		fprintf(out, "communicator %lx %s device %u rank %d of %d on %d, %lu-%lu: %lu calls, %lu launched, %lu captured; gpu %lu-%lu\n", entry->id,
-			entry->name, entry->device, entry->rank, entry->nranks, entry->nnodes, entry->created_ns, entry->ended_ns, entry->api_count,
-			entry->launched, entry->captured, recording->box.gpu[i].gpu_started, recording->box.gpu[i].gpu_done);
+		fprintf(out,
+			"communicator %lx %s device %u rank %d of %d on %d, %lu-%lu: %lu calls, %lu launched, %lu "
+			"captured; gpu %lu-%lu\n",
+			entry->id, entry->name, entry->device, entry->rank, entry->nranks, entry->nnodes,
+			entry->created_ns, entry->ended_ns, entry->api_count, entry->launched, entry->captured,
+			recording->box.gpu[i].gpu_started, recording->box.gpu[i].gpu_done);
 	}
 	for (uint64_t i = 0; i < SHOWN && i < header->head; i++)
 		if (memcmp(&shown[i], &recording->box.ring[i], sizeof(shown[i])))
@@ -195,13 +204,15 @@ static void show_waits(FILE *out)
 {
 	struct recording *recording = recording_get();
 
-	fprintf(out, "leased until %lu, refused %u\n", recording->box.header->leased_until_ns, recording->box.header->waits_refused);
+	fprintf(out, "leased until %lu, refused %u\n", recording->box.header->leased_until_ns,
+		recording->box.header->waits_refused);
 	for (int i = 0; i < RW_BOX_WAITS; i++) {
 		const struct rw_wait *wait = &recording->box.waits[i];
 
 		if (wait->key)
-			fprintf(out, "%lx %lu-%lu %lu bytes, gpu %lu peer %lu network %lu, %u steps, flush %u\n", wait->key, wait->first_ns, wait->last_ns, wait->bytes,
-				wait->gpu_ns, wait->peer_ns, wait->network_ns, wait->steps, wait->flush_us);
+			fprintf(out, "%lx %lu-%lu %lu bytes, gpu %lu peer %lu network %lu, %u steps, flush %u\n",
+				wait->key, wait->first_ns, wait->last_ns, wait->bytes, wait->gpu_ns, wait->peer_ns,
+				wait->network_ns, wait->steps, wait->flush_us);
 	}
 }
 

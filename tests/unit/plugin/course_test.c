@@ -23,7 +23,8 @@ static struct player players[COMMUNICATORS];
 
 static const char *drawn_function(void)
 {
-	static const char *const names[] = { "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter", "AllToAll", "Unheard" };
+	static const char *const names[] = { "AllGather",     "AllReduce", "Broadcast", "Reduce",
+					     "ReduceScatter", "AllToAll",  "Unheard" };
 
 	return names[course_draw(sizeof(names) / sizeof(*names))];
 }
@@ -212,7 +213,8 @@ static void transfer(struct player *player)
 	static const int sending[] = { 8, 20, 9 }, receiving[] = { 10, 11, 12 };
 	bool sends = course_draw(2), in_order = course_draw(4);
 	int peer = (int)course_draw((uint32_t)player->nranks + 2) - 1;
-	void *operation = player_transfer(player, NULL, peer, (uint8_t)course_draw(course_draw(3) ? 3 : 200), sends), *steps[STEPS] = { 0 };
+	void *operation = player_transfer(player, NULL, peer, (uint8_t)course_draw(course_draw(3) ? 3 : 200), sends),
+	     *steps[STEPS] = { 0 };
 	uint32_t count = course_draw(STEPS), first = course_draw(3);
 
 	if (!operation)

@@ -67,7 +67,8 @@ static void on_call(const struct played_call *call)
 		if (!group)
 			group = player_api_group(player);
 		player->stream = call->stream;
-		handles[call_count] = call->peer < 0 ? player_call(player, group, call->function, call->count, "ncclFloat32", course.capturing)
+		handles[call_count] = call->peer < 0 ? player_call(player, group, call->function, call->count,
+								   "ncclFloat32", course.capturing)
 						     : player_p2p_call(player, group, call->function, call->count);
 		player_stop(player, handles[call_count]);
 	}

@@ -58,17 +58,115 @@ static void tell(void *argument, const char *line)
 /* Whole values, and pieces that others are made of: what they say of a number at its largest is the same for each
  * variable. */
 static const char *const values[] = {
-	"0", "1", "2", "9", "10", "00", "01", "-1", "+1", " 1", "1 ", "", "on", "off", "ON", "oN", "auto", "Auto", "autos", "aut", "watermark", "all", "input", "output",
-	"record", "warn", "abort", "record|warn", "100", "100.0", "100.0000", "100.00001", "100.0001", "99.9999", "0.25", "0.0001", "0.00009", ".5", "5.", "5.x", "1e3",
-	"1K", "1k", "1KiB", "1KB", "1Ki", "1KiBs", "1M", "1G", "1T", "1B", "1iB", "K", "18446744073709551615", "18446744073709551616", "18014398509481983K",
-	"18014398509481984K", "17592186044415M", "17592186044416M", "17179869183G", "17179869184G", "10m", "10ms", "10s", "10h", "10d", "1.5h", "0.0005", "0.001",
-	"1000000000", "1000000001", "1000000000h", "1000000001h", "a=1", "a=0", "=1", "a=", "a=1,", ",a=1", "a=2147483647", "a=2147483648", "a=46341,b=46341",
-	"a=46340,b=46341", "a=65536,b=32767", "a=65536,b=32768", "a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8", "a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9",
-	"a23456789012345678901234567890=2", "a234567890123456789012345678901=2", "a2345678901234567890123456789012=2", "AllGather:bf16", "AllGather:bf16,",
-	"AllGather:", ":bf16", "AllGather", "AllGather:bf16,AllReduce:float8_e4m3", "AllGather:bf16,AllGather:float32", "allgather:bf16", "Send:int8,Recv:uint8",
-	"ReduceScatter:float16:float32", ",", "=", "|", "auto|off", "x23456789012345678901234567890123456789012345678901234567890123",
-	"x234567890123456789012345678901234567890123456789012345678901234", "x2345678901234567890123456789012345678901234567890123456789012345",
-	"AllGather456789012345678901234567890123:bf16", "AllGather4567890123456789012345678901234567890:bf16",
+	"0",
+	"1",
+	"2",
+	"9",
+	"10",
+	"00",
+	"01",
+	"-1",
+	"+1",
+	" 1",
+	"1 ",
+	"",
+	"on",
+	"off",
+	"ON",
+	"oN",
+	"auto",
+	"Auto",
+	"autos",
+	"aut",
+	"watermark",
+	"all",
+	"input",
+	"output",
+	"record",
+	"warn",
+	"abort",
+	"record|warn",
+	"100",
+	"100.0",
+	"100.0000",
+	"100.00001",
+	"100.0001",
+	"99.9999",
+	"0.25",
+	"0.0001",
+	"0.00009",
+	".5",
+	"5.",
+	"5.x",
+	"1e3",
+	"1K",
+	"1k",
+	"1KiB",
+	"1KB",
+	"1Ki",
+	"1KiBs",
+	"1M",
+	"1G",
+	"1T",
+	"1B",
+	"1iB",
+	"K",
+	"18446744073709551615",
+	"18446744073709551616",
+	"18014398509481983K",
+	"18014398509481984K",
+	"17592186044415M",
+	"17592186044416M",
+	"17179869183G",
+	"17179869184G",
+	"10m",
+	"10ms",
+	"10s",
+	"10h",
+	"10d",
+	"1.5h",
+	"0.0005",
+	"0.001",
+	"1000000000",
+	"1000000001",
+	"1000000000h",
+	"1000000001h",
+	"a=1",
+	"a=0",
+	"=1",
+	"a=",
+	"a=1,",
+	",a=1",
+	"a=2147483647",
+	"a=2147483648",
+	"a=46341,b=46341",
+	"a=46340,b=46341",
+	"a=65536,b=32767",
+	"a=65536,b=32768",
+	"a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8",
+	"a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9",
+	"a23456789012345678901234567890=2",
+	"a234567890123456789012345678901=2",
+	"a2345678901234567890123456789012=2",
+	"AllGather:bf16",
+	"AllGather:bf16,",
+	"AllGather:",
+	":bf16",
+	"AllGather",
+	"AllGather:bf16,AllReduce:float8_e4m3",
+	"AllGather:bf16,AllGather:float32",
+	"allgather:bf16",
+	"Send:int8,Recv:uint8",
+	"ReduceScatter:float16:float32",
+	",",
+	"=",
+	"|",
+	"auto|off",
+	"x23456789012345678901234567890123456789012345678901234567890123",
+	"x234567890123456789012345678901234567890123456789012345678901234",
+	"x2345678901234567890123456789012345678901234567890123456789012345",
+	"AllGather456789012345678901234567890123:bf16",
+	"AllGather4567890123456789012345678901234567890:bf16",
 };
 
 /* Also names that somebody may have meant: a letter too few, too many, another one. */
@@ -88,7 +186,10 @@ static void draw_name(char *name, size_t size)
 		memmove(name + at + 1, name + at, (size_t)length - at + 1);
 		name[at] = '_';
 		break;
-	case 3: snprintf(name + length, size - (size_t)length, "_%.*s", (int)draw(30), "ABCDEFGHIJKLMNOPQRSTUVWXYZABCD"); break;
+	case 3:
+		snprintf(name + length, size - (size_t)length, "_%.*s", (int)draw(30),
+			 "ABCDEFGHIJKLMNOPQRSTUVWXYZABCD");
+		break;
 	default: break;
 	}
 }
@@ -109,8 +210,9 @@ Test(numbers, of_the_environment)
 		}
 		fprintf(out, "\n");
 		config_read(&config, get, draw(8) ? environment : NULL, tell, environment);
-		fprintf(out, "  %u %u %u %u %u %u %u %u %u %d %lu %s", config.on, config.gpu_time, config.kernelch, config.quiet, config.preload, config.scan,
-			config.on_nan, config.budget_ppm, config.graphs, config.budget_given, config.history_bytes, config.directory ? config.directory : "-");
+		fprintf(out, "  %u %u %u %u %u %u %u %u %u %d %lu %s", config.on, config.gpu_time, config.kernelch,
+			config.quiet, config.preload, config.scan, config.on_nan, config.budget_ppm, config.graphs,
+			config.budget_given, config.history_bytes, config.directory ? config.directory : "-");
 		for (int i = 0; i < RW_FUNCTION_COUNT; i++)
 			if (config.uint8_as[i])
 				fprintf(out, " %d:%u", i, config.uint8_as[i]);
@@ -153,8 +255,9 @@ static void play_variable(uint32_t number)
 
 		snprintf(pair, sizeof(pair), "%s=%s", config_variables()[number].name, values[i]);
 		config_read(&config, get, environment, tell, environment);
-		fprintf(out, "%s: %u%u%u%u%u%u%u%u %u %lu\n", values[i], config.on, config.gpu_time, config.kernelch, config.quiet, config.preload, config.scan,
-			config.on_nan, config.graphs, config.budget_ppm, config.history_bytes);
+		fprintf(out, "%s: %u%u%u%u%u%u%u%u %u %lu\n", values[i], config.on, config.gpu_time, config.kernelch,
+			config.quiet, config.preload, config.scan, config.on_nan, config.graphs, config.budget_ppm,
+			config.history_bytes);
 	}
 }
 
@@ -169,7 +272,8 @@ Test(numbers, of_each_variable)
 static void play_budget(uint32_t number)
 {
 	static const uint32_t limits[] = { 0, 1, 7, 2500, 10000, 1000000 };
-	static const uint64_t steps[] = { 1, 1000000, SECOND / 2 - 1, SECOND / 2, SECOND - 1, SECOND, SECOND + 1, 250000000, 3500000 };
+	static const uint64_t steps[] = { 1,      1000000,    SECOND / 2 - 1, SECOND / 2, SECOND - 1,
+					  SECOND, SECOND + 1, 250000000,      3500000 };
 	struct budget_cost cost = { 0 };
 	struct budget budget;
 	uint64_t now_ns = 5 * SECOND;
@@ -190,13 +294,15 @@ static void play_budget(uint32_t number)
 		cost.progress += draw(3) ? spends / (1 + draw(3)) : 0;
 		cost.first += draw(3) ? (cost.scans - cost.first) / (1 + draw(3)) : 0;
 		budget_judge(&budget, now_ns, &cost);
-		fprintf(out, "%lu: %u %u, %u then %u, calm %u\n", now_ns, budget.scan_every, budget.progress_every, budget.cost_ppm, budget.next_ppm, budget.calm_s);
+		fprintf(out, "%lu: %u %u, %u then %u, calm %u\n", now_ns, budget.scan_every, budget.progress_every,
+			budget.cost_ppm, budget.next_ppm, budget.calm_s);
 	}
 }
 
 static void play_share(uint32_t number)
 {
-	static const uint64_t steps[] = { 1, SECOND / 50 - 1, SECOND / 50, SECOND / 50 + 1, SECOND - 1, SECOND, SECOND + 1, 3500000 };
+	static const uint64_t steps[] = { 1,          SECOND / 50 - 1, SECOND / 50, SECOND / 50 + 1,
+					  SECOND - 1, SECOND,          SECOND + 1,  3500000 };
 	struct scan_share share;
 	uint64_t now_ns = SECOND, claims = 0;
 	uint32_t busy = draw(2000);

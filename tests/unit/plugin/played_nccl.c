@@ -110,7 +110,8 @@ int ncclCommInitRankConfig(void **comm, int nranks, struct nccl_unique_id id, in
 	return make(comm, nranks, rank);
 }
 
-int ncclCommInitRankScalable(void **comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids, struct nccl_config *config)
+int ncclCommInitRankScalable(void **comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
+			     struct nccl_config *config)
 {
 	(void)id_count, (void)ids, (void)config;
 	return make(comm, nranks, rank);
@@ -142,7 +143,8 @@ int ncclCommShrink(void *parent, int *excluded, int excluded_count, void **comm,
 	return make(comm, played_nccl.nranks, played_nccl.rank);
 }
 
-int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm, struct nccl_config *config)
+int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm,
+		 struct nccl_config *config)
 {
 	(void)id, (void)config;
 	return make(comm, nranks, parent ? played_nccl.rank : rank);

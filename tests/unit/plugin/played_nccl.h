@@ -25,14 +25,15 @@ extern struct played_nccl {
 	void (*end)(void *comm);
 } played_nccl;
 
-#define PLAYED_FUNCTIONS(X)                                                                                                          \
-	X(AllReduce, (const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream), -1)                   \
-	X(Reduce, (const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream), -1)            \
-	X(ReduceScatter, (const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream), -1)               \
-	X(AllGather, (const void *send, void *recv, size_t count, int type, void *comm, void *stream), -1)                           \
-	X(AlltoAll, (const void *send, void *recv, size_t count, int type, void *comm, void *stream), -1)                            \
-	X(Broadcast, (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream), -1)                 \
-	X(Gather, (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream), -1)                    \
+#define PLAYED_FUNCTIONS(X)                                                                                            \
+	X(AllReduce, (const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream), -1)     \
+	X(Reduce, (const void *send, void *recv, size_t count, int type, int op, int root, void *comm, void *stream),  \
+	  -1)                                                                                                          \
+	X(ReduceScatter, (const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream), -1) \
+	X(AllGather, (const void *send, void *recv, size_t count, int type, void *comm, void *stream), -1)             \
+	X(AlltoAll, (const void *send, void *recv, size_t count, int type, void *comm, void *stream), -1)              \
+	X(Broadcast, (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream), -1)   \
+	X(Gather, (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream), -1)      \
 	X(Scatter, (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream), -1)
 
 #define X(name, parameters, peer) int nccl##name parameters;
@@ -46,10 +47,12 @@ int ncclGroupEnd(void);
 int ncclGroupSimulateEnd(void *info);
 int ncclCommInitRank(void **comm, int nranks, struct nccl_unique_id id, int rank);
 int ncclCommInitRankConfig(void **comm, int nranks, struct nccl_unique_id id, int rank, struct nccl_config *config);
-int ncclCommInitRankScalable(void **comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids, struct nccl_config *config);
+int ncclCommInitRankScalable(void **comm, int nranks, int rank, int id_count, struct nccl_unique_id *ids,
+			     struct nccl_config *config);
 int ncclCommInitAll(void **comms, int count, const int *devices);
 int ncclCommSplit(void *parent, int color, int key, void **comm, struct nccl_config *config);
-int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm, struct nccl_config *config);
+int ncclCommGrow(void *parent, int nranks, const struct nccl_unique_id *id, int rank, void **comm,
+		 struct nccl_config *config);
 int ncclCommRevoke(void *comm, int flags);
 int ncclSignal(int peer, int signal, int ctx, unsigned int flags, void *comm, void *stream);
 int ncclCommSuspend(void *comm, int flags);

@@ -369,8 +369,10 @@ Test(progress_open, a_page_that_a_reset_has_forgotten_is_registered_again)
 	cr_assert(progress_communicator(&progress, &counters));
 	cr_expect(eq(int, played.registers, 1));
 	cr_expect(eq(str, played.calls,
-		     "device[cuCtxGetDevice has not returned] can[cuDeviceGetAttribute has not returned] current[cuCtxGetCurrent has not returned] "
-		     "pointer[cuMemHostGetDevicePointer has not returned] mode[cuThreadExchangeStreamCaptureMode has not returned] "
+		     "device[cuCtxGetDevice has not returned] can[cuDeviceGetAttribute has not returned] "
+		     "current[cuCtxGetCurrent has not returned] "
+		     "pointer[cuMemHostGetDevicePointer has not returned] mode[cuThreadExchangeStreamCaptureMode has "
+		     "not returned] "
 		     "register[cuMemHostRegister has not returned] mode[cuMemHostRegister has not returned] "
 		     "pointer[cuMemHostGetDevicePointer has not returned] "));
 	cr_expect(eq(u64, counters.started, PAGE_ADDRESS));
@@ -416,7 +418,9 @@ Test(progress_open, the_device_is_described)
 	cr_expect(eq(str, device.pci, "0000:3:00.0"));
 	cr_expect(eq(u8, device.uuid[0], 0xa3));
 	cr_expect(eq(u8, device.uuid[15], 0xa3));
-	cr_expect(eq(str, played.calls, "device[cuCtxGetDevice has not returned] uuid[cuDeviceGetUuid has not returned] pci[cuDeviceGetPCIBusId has not returned] "));
+	cr_expect(eq(str, played.calls,
+		     "device[cuCtxGetDevice has not returned] uuid[cuDeviceGetUuid has not returned] "
+		     "pci[cuDeviceGetPCIBusId has not returned] "));
 	cr_expect(eq(str, state, "watermark"));
 }
 

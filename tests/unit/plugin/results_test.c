@@ -59,15 +59,17 @@ static void record(uint32_t sides, uint32_t nan, uint32_t inf, uint64_t now_ns)
 	struct scan_result result = { .nan = nan, .inf = inf, .first_bad = 12, .absmax = 1.5f, .saturated = 6, .digest = 7,
 				      .lane_sum = 8 };
 
-	scanning_record(&recording, &slot,
-			&(struct scanning_found){ .sides = sides, .is_before = true, .ticket = ++tickets, .elements = 1000, .result = &result },
-			now_ns);
+	scanning_record(
+	    &recording, &slot,
+	    &(struct scanning_found){
+		.sides = sides, .is_before = true, .ticket = ++tickets, .elements = 1000, .result = &result },
+	    now_ns);
 }
 
 Test(results, a_result_goes_to_the_side_that_was_scanned)
 {
-	static const struct rw_scan none, scan = { .nan = 2, .inf = 3, .first_bad = 12, .absmax = 1.5f, .saturated = 6, .digest = 7,
-						   .lane_sum = 8 };
+	static const struct rw_scan none,
+	    scan = { .nan = 2, .inf = 3, .first_bad = 12, .absmax = 1.5f, .saturated = 6, .digest = 7, .lane_sum = 8 };
 
 	record(RW_OWNER_SCAN_IN, 2, 3, SECOND);
 	cr_expect_eq(memcmp(&slot.scan_in, &scan, sizeof(scan)), 0);
@@ -98,8 +100,9 @@ Test(results, who_wants_to_be_warned_reads_where_the_nan_is_once_a_minute)
 	record(RW_OWNER_SCAN_IN, 0, 9, 100 * SECOND);
 	cr_expect_str_empty(written(), "an infinity is no NaN");
 	record(RW_OWNER_SCAN_IN, 2, 0, 100 * SECOND);
-	cr_expect_str_eq(written(), "rankwatch: rank 3: 2 NaN in the input of AllReduce 41 of communicator 0xbeef, first at 12 of "
-				    "1000 elements\n");
+	cr_expect_str_eq(written(),
+			 "rankwatch: rank 3: 2 NaN in the input of AllReduce 41 of communicator 0xbeef, first at 12 of "
+			 "1000 elements\n");
 	record(RW_OWNER_SCAN_OUT, 2, 0, 160 * SECOND);
 	cr_expect_str_empty(written());
 	record(RW_OWNER_SCAN_OUT, 4, 0, 160 * SECOND + 1);

@@ -64,9 +64,9 @@ static int pointer_attributes(unsigned int count, const int *attributes, void **
 	return 0;
 }
 
-static int launch(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-		  unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, driver_stream stream,
-		  void **arguments, void **extra)
+static int launch(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+		  unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+		  driver_stream stream, void **arguments, void **extra)
 {
 	(void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
 	(void)shared_bytes, (void)extra;
@@ -419,7 +419,8 @@ static void expect_outcome(size_t i, uint64_t refused_before, const char *call)
 	cr_expect_eq(header.scan_launches, captures[i].launched, "%zu: only what was launched counts", i);
 	cr_expect_eq(refused() - refused_before, !captures[i].launched, "%zu", i);
 	if (!captures[i].launched)
-		cr_expect_eq(ring[0].flags, RW_FLAG_UNSCANNABLE | (uint32_t)captures[i].reason << RW_FLAG_UNSCANNABLE_SHIFT, "%zu", i);
+		cr_expect_eq(ring[0].flags,
+			     RW_FLAG_UNSCANNABLE | (uint32_t)captures[i].reason << RW_FLAG_UNSCANNABLE_SHIFT, "%zu", i);
 	if (!captures[i].is_on)
 		cr_expect(strstr(header.scan_state, call), "%s", header.scan_state);
 	cr_expect_not(scanner_has_batches());

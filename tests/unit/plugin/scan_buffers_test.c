@@ -234,8 +234,12 @@ static bool is_same(const struct scan_buffer *a, const struct scan_buffer *b)
 /* What is inlined decides as the rules do, and takes what most operations are. */
 Test(scan_buffers, the_short_way_comes_to_what_the_rules_say)
 {
-	static const uint64_t addresses[] = { 0, SEND, SEND + 1, SEND + 2, SEND + 4, SEND + COUNT * 4, SEND + COUNT * 16 - 4, RECV };
-	static const uint64_t counts[] = { 0, 1, COUNT, UINT64_C(1) << 33, UINT64_C(1) << 37, (UINT64_C(1) << 37) + 1, UINT64_MAX / 4 };
+	static const uint64_t addresses[] = {
+		0, SEND, SEND + 1, SEND + 2, SEND + 4, SEND + COUNT * 4, SEND + COUNT * 16 - 4, RECV
+	};
+	static const uint64_t counts[] = {
+		0, 1, COUNT, UINT64_C(1) << 33, UINT64_C(1) << 37, (UINT64_C(1) << 37) + 1, UINT64_MAX / 4
+	};
 	static const int32_t ranks[][2] = { { -1, 4 }, { 0, 0 }, { 0, 1 }, { 3, 4 }, { 4, 4 }, { 1, -1 }, { 7, 16384 } };
 	enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]), COUNTS = sizeof(counts) / sizeof(counts[0]),
 	       PLACES = ADDRESSES * ADDRESSES };
@@ -268,7 +272,9 @@ Test(scan_buffers, the_short_way_is_that_of_most_operations)
 {
 	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
 					     RW_FUNCTION_ALL_TO_ALL };
-	struct scan_call call = { .dtype = RW_DTYPE_BFLOAT16, .rank = 1, .nranks = RANKS, .count = COUNT, .send = SEND, .recv = RECV };
+	struct scan_call call = {
+		.dtype = RW_DTYPE_BFLOAT16, .rank = 1, .nranks = RANKS, .count = COUNT, .send = SEND, .recv = RECV
+	};
 	struct scan_buffers buffers;
 
 	for (size_t i = 0; i < sizeof(functions); i++) {

@@ -134,9 +134,9 @@ static int stream_synchronize(driver_stream stream)
 	return answer("synchronize");
 }
 
-static int launch(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-		  unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, driver_stream stream,
-		  void **arguments, void **extra)
+static int launch(driver_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+		  unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+		  driver_stream stream, void **arguments, void **extra)
 {
 	(void)function, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, (void)shared_bytes;
 	(void)stream, (void)extra;

@@ -120,7 +120,8 @@ Test(scan_nodes, a_result_is_one_when_its_node_and_its_segment_of_that_are, .ini
 	static const struct {
 		uint32_t node, segment;
 		bool known;
-	} results[] = { { 0, 0, true }, { 0, 1, true }, { 1, 1, true }, { 1, 2, false }, { 2, 0, false }, { 0, SCAN_SEGMENTS, false } };
+	} results[] = { { 0, 0, true },  { 0, 1, true },  { 1, 1, true },
+			{ 1, 2, false }, { 2, 0, false }, { 0, SCAN_SEGMENTS, false } };
 	struct scan_replay replay;
 	struct scan_node_segment segment;
 

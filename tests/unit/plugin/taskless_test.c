@@ -98,7 +98,9 @@ enum { RETURN_NS = 1000, WITHIN_NS = 1000000000 };
 
 static struct glimpse returned_call(void)
 {
-	return (struct glimpse){ .group = 16, .known = RW_KNOWN_RETURN, .return_ns = RETURN_NS, .function = RW_FUNCTION_BROADCAST };
+	return (struct glimpse){
+		.group = 16, .known = RW_KNOWN_RETURN, .return_ns = RETURN_NS, .function = RW_FUNCTION_BROADCAST
+	};
 }
 
 Test(taskless, without_a_task_a_call_is_given_up_a_second_after_its_return_if_nccl_is_through_with_it)
@@ -123,7 +125,8 @@ Test(taskless, without_a_task_a_call_is_given_up_a_second_after_its_return_if_nc
 	later.called = true;
 	cr_expect_eq(taskless_why(&recording, &op, &later, UINT64_MAX), RW_UNTRACKED_NONE, "it has not returned");
 	op.group = 0;
-	cr_expect_eq(taskless_why(&recording, &op, &later, UINT64_MAX), RW_UNTRACKED_NONE, "who has no group has no time of return");
+	cr_expect_eq(taskless_why(&recording, &op, &later, UINT64_MAX), RW_UNTRACKED_NONE,
+		     "who has no group has no time of return");
 }
 
 Test(taskless, without_a_task_a_call_is_given_up_at_once_when_it_was_overtaken_or_its_communicator_has_ended)
@@ -135,7 +138,8 @@ Test(taskless, without_a_task_a_call_is_given_up_at_once_when_it_was_overtaken_o
 	op.known = 0;
 	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NONE, "still inside its group");
 	op.group = 0;
-	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK, "it has no group to be inside of");
+	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_NO_TASK,
+		     "it has no group to be inside of");
 	op.group = 16;
 	later = (struct taskless_later){ .ended = true };
 	cr_expect_eq(taskless_why(&recording, &op, &later, RETURN_NS), RW_UNTRACKED_FINALIZE);
@@ -199,9 +203,11 @@ Test(taskless, a_call_that_is_not_known_to_be_inside_any_more_is_noted_so)
 
 Test(taskless, a_communicator_blocks_when_it_launches_on_its_callers_thread)
 {
-	taskless_launched(&taskless, &recording, &(struct glimpse){ .group = 16, .api_tid = 1, .launch_tid = 2, .comm = 3 }, 1);
+	taskless_launched(&taskless, &recording,
+			  &(struct glimpse){ .group = 16, .api_tid = 1, .launch_tid = 2, .comm = 3 }, 1);
 	cr_expect_not(recording.communicators[3].launches_here);
-	taskless_launched(&taskless, &recording, &(struct glimpse){ .group = 16, .api_tid = 2, .launch_tid = 2, .comm = 3 }, 2);
+	taskless_launched(&taskless, &recording,
+			  &(struct glimpse){ .group = 16, .api_tid = 2, .launch_tid = 2, .comm = 3 }, 2);
 	cr_expect(recording.communicators[3].launches_here);
 	cr_expect_not(recording.communicators[0].launches_here);
 	cr_expect_not(was_overtaken(1, 32), "another communicator's launches overtake nothing");

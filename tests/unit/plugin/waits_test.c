@@ -22,7 +22,8 @@ TestSuite(waits, .init = open_waits);
 
 static uint64_t start(uint32_t comm, int32_t peer, uint8_t channel, bool sends)
 {
-	return waits_start(comm, &(struct waits_operation){ .peer = peer, .step_bytes = BYTES, .channel = channel, .sends = sends });
+	return waits_start(
+	    comm, &(struct waits_operation){ .peer = peer, .step_bytes = BYTES, .channel = channel, .sends = sends });
 }
 
 static const struct rw_wait *entry_of(uint64_t key)

@@ -80,8 +80,8 @@ Test(flip, what_is_sent_to_one_rank_arrives_there)
 
 Test(flip, what_cannot_be_done_makes_no_communicator)
 {
-	static const char *const wrong[] = { "received:0:AllReduce:0:0", "received:0:AllReduce:0:0:8", "lost:0:AllReduce:0:0:1",
-					     "sent:0:Send:0:0:1", "sent:0:AllReduce:0:0:1x" };
+	static const char *const wrong[] = { "received:0:AllReduce:0:0", "received:0:AllReduce:0:0:8",
+					     "lost:0:AllReduce:0:0:1", "sent:0:Send:0:0:1", "sent:0:AllReduce:0:0:1x" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		pid_t pid = fork();

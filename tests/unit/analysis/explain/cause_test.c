@@ -78,7 +78,8 @@ Test(cause, a_lock_beside_nearly_as_much_sleep_is_not_certain_and_beside_little_
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct scene scene = { 0 };
 		uint64_t until = start + cases[i].locked_ms * ms;
-		struct analysis_wait lock = futex(MAIN, "python3", start, until), sleep = futex(MAIN, "python3", until, start + 1000 * ms);
+		struct analysis_wait lock = futex(MAIN, "python3", start, until),
+				     sleep = futex(MAIN, "python3", until, start + 1000 * ms);
 		sleep.system_call = SYS_clock_nanosleep;
 		see(&scene, &lock);
 		see(&scene, &sleep);
@@ -166,7 +167,8 @@ Test(cause, a_thread_that_is_in_files_for_less_than_half_of_a_wait_is_not_taken_
 		see(&scene, &writing);
 		struct cause cause = find(&scene, 9000);
 		cr_expect_eq(!!cause.inferred, in_file_ms == 4500, "%lu ms", (unsigned long)in_file_ms);
-		cr_expect_eq(cause.class_, in_file_ms == 4500 ? RW_CAUSE_IO : RW_CAUSE_LOCK, "%lu ms: %d", (unsigned long)in_file_ms, cause.class_);
+		cr_expect_eq(cause.class_, in_file_ms == 4500 ? RW_CAUSE_IO : RW_CAUSE_LOCK, "%lu ms: %d",
+			     (unsigned long)in_file_ms, cause.class_);
 	}
 }
 
@@ -313,7 +315,8 @@ Test(cause, two_samples_in_a_file_are_likely_at_best_and_three_are_certain)
 	}
 }
 
-/* With kernel.yama.ptrace_scope 1 a collector sees neither system call nor file. A lock of the kernel's makes threads wait in D as well. */
+/* With kernel.yama.ptrace_scope 1 a collector sees neither system call nor file. A lock of the kernel's makes threads
+ * wait in D as well. */
 Test(cause, state_D_and_nothing_else_is_likely_to_be_a_disk)
 {
 	struct scene scene = { 0 };
@@ -588,8 +591,8 @@ Test(cause, many_waits_long_and_short_are_followed_with_their_whole_share)
 }
 
 /* A wait of the main thread that another process ended. */
-static struct analysis_wait ended_by(int32_t pid, const char *name, int32_t system_call, const char *path, uint64_t from_ms,
-				     uint64_t to_ms)
+static struct analysis_wait ended_by(int32_t pid, const char *name, int32_t system_call, const char *path,
+				     uint64_t from_ms, uint64_t to_ms)
 {
 	struct analysis_wait wait = futex(MAIN, "python3", start + from_ms * ms, start + to_ms * ms);
 
@@ -611,7 +614,11 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 		enum rw_cause_class class_;
 		const char *frames[2];
 	} cases[] = {
-		{ SYS_recvfrom, "socket:[78]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET, { "wait_woken", "unix_stream_read_generic" } },
+		{ SYS_recvfrom,
+		  "socket:[78]",
+		  "process 16793 \"pt_data_worker\"",
+		  RW_CAUSE_SOCKET,
+		  { "wait_woken", "unix_stream_read_generic" } },
 		{ SYS_recvfrom, "socket:[78]", NULL, RW_CAUSE_SOCKET, { "wait_woken", "tcp_recvmsg_locked" } },
 		{ SYS_read, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
 		{ SYS_ppoll, "pipe:[77]", "process 16793 \"pt_data_worker\"", RW_CAUSE_SOCKET },
@@ -639,9 +646,14 @@ Test(cause, a_wait_that_another_process_ends_names_it_where_that_is_the_other_en
 	}
 }
 
-static void see_other(struct scene *scene, int32_t pid, bool is_child, uint64_t at_ms, char state, int32_t system_call, const char *path)
+static void see_other(struct scene *scene, int32_t pid, bool is_child, uint64_t at_ms, char state, int32_t system_call,
+		      const char *path)
 {
-	struct analysis_other other = { .at_ns = start + at_ms * ms, .pid = pid, .is_child = is_child, .state = state, .system_call = system_call };
+	struct analysis_other other = { .at_ns = start + at_ms * ms,
+					.pid = pid,
+					.is_child = is_child,
+					.state = state,
+					.system_call = system_call };
 
 	snprintf(other.path, sizeof(other.path), "%s", path);
 	cr_assert_eq(other_looks_add(&scene->process.others, &scene->intern, &other), 0);
@@ -776,9 +788,10 @@ Test(cause, a_child_that_sent_through_tcp_is_named_where_it_woke_the_thread)
 		int32_t woke; /* 0: an interrupt did */
 		const char *frame;
 		bool is_named, is_inferred;
-	} cases[] = {
-		{ 16793, "", true, false }, { 4712, "", false, false }, { 0, "tcp_recvmsg", true, true }, { 4712, "tcp_recvmsg", false, false }
-	};
+	} cases[] = { { 16793, "", true, false },
+		      { 4712, "", false, false },
+		      { 0, "tcp_recvmsg", true, true },
+		      { 4712, "tcp_recvmsg", false, false } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct scene scene = { 0 };
@@ -831,7 +844,8 @@ Test(cause, a_wait_for_a_socket_had_ended_where_it_was_not_followed_to_its_other
 		const struct evidence_piece *piece = evidence_at(&scene.process.evidence, 0);
 		const struct cause cause = { .class_ = RW_CAUSE_SOCKET, .path = piece->path, .last_tid = piece->tid,
 					     .hop_count = cases[i].hops, .by_process = cases[i].by_process };
-		cr_expect_eq(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms), cases[i].ended, "case %zu", i);
+		cr_expect_eq(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms),
+			     cases[i].ended, "case %zu", i);
 		cr_expect_not(cause_ended_before(&scene.intern, &scene.process, &cause, start + 900 * ms - 1), "case %zu", i);
 		end(&scene);
 	}
@@ -872,7 +886,8 @@ Test(cause, of_a_long_path_that_a_process_is_at_the_end_is_kept_and_of_several_n
 		see_other(&scene, 16793, true, 100 + 50 * k, 'S', SYS_read, path);
 	struct cause cause = find(&scene, 1000);
 	cr_expect_eq(strlen(cause.hops[0].does), CAUSE_DOES - 1, "%s", cause.hops[0].does);
-	cr_expect(!strncmp(cause.hops[0].does, "is in read(2) on …0", strlen("is in read(2) on …0")), "%s", cause.hops[0].does);
+	cr_expect(!strncmp(cause.hops[0].does, "is in read(2) on …0", strlen("is in read(2) on …0")), "%s",
+		  cause.hops[0].does);
 	cr_expect(strstr(cause.hops[0].does, "07/part-3"), "%s", cause.hops[0].does);
 
 	struct scene several = { 0 };
@@ -1026,7 +1041,8 @@ Test(advice, of_a_process_that_has_ended_is_for_the_next_time_where_it_takes_a_l
 		cr_expect_eq(strstr(text, "next time, while it runs: ") == text, living, "%s", text);
 	}
 	advice_find(text, sizeof(text), &(struct cause){ .class_ = RW_CAUSE_SLEEP }, &past);
-	cr_expect_str_eq(text, "next time, while it runs: find the sleep in its code (py-spy dump --pid PID): time.sleep, a retry, a loop that polls");
+	cr_expect_str_eq(text, "next time, while it runs: find the sleep in its code (py-spy dump --pid PID): "
+			       "time.sleep, a retry, a loop that polls");
 }
 
 Test(advice, of_a_rank_that_collects_garbage_is_to_do_it_with_the_others)
@@ -1036,6 +1052,7 @@ Test(advice, of_a_rank_that_collects_garbage_is_to_do_it_with_the_others)
 	char text[160];
 
 	cr_expect_str_eq(advice_of(&collecting, ANALYSIS_ALIVE, -1, text),
-			 "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N steps), or call gc.freeze() for long-lived objects");
+			 "collect garbage on all ranks in the same step (gc.disable(), then gc.collect() every N "
+			 "steps), or call gc.freeze() for long-lived objects");
 	cr_expect(strstr(advice_of(&crowded, ANALYSIS_ALIVE, -1, text), "its own CPUs"), "what it lacks is a CPU");
 }

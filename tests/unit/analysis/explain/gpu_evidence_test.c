@@ -7,7 +7,13 @@
 #include "analysis/explain/gpu_evidence.h"
 #include "tests/unit/analysis/jobs/history.h"
 
-enum { RANKS = 8, SICK = 3, OF_HOST = 4 /* ranks, where there are two hosts: SICK is the last of the first one */, FIRST_LATE = 15, POLL_MS = 500 };
+enum {
+	RANKS = 8,
+	SICK = 3,
+	OF_HOST = 4 /* ranks, where there are two hosts: SICK is the last of the first one */,
+	FIRST_LATE = 15,
+	POLL_MS = 500
+};
 
 static const struct history_job slow_gpu = {
 	.ranks = RANKS,
@@ -58,7 +64,8 @@ static void read_gpus(struct run *run, const struct health *health, double at_ms
 {
 	for (int rank = 0; rank < RANKS; rank++) {
 		bool others = health->all || (health->of_host && rank < OF_HOST);
-		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms && (rank == SICK || (others && at_ms <= health->others_to_ms));
+		bool special = at_ms >= health->from_ms && at_ms <= health->to_ms &&
+			       (rank == SICK || (others && at_ms <= health->others_to_ms));
 		struct analysis_gpu_state state = {
 			.at_ns = (uint64_t)(at_ms * 1e6),
 			.sm_mhz = special ? health->mhz : 1980,
@@ -263,15 +270,21 @@ static struct history_job late_host(int last_step)
 
 	job.hosts = 2;
 	for (int mate = 0; mate < OF_HOST - 1; mate++)
-		job.faults[mate + 1] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = mate, .first_step = FIRST_LATE, .last_step = last_step,
-							       .ms = 120 };
+		job.faults[mate + 1] = (struct history_fault){
+			.kind = FAULT_DEVICE, .rank = mate, .first_step = FIRST_LATE, .last_step = last_step, .ms = 120
+		};
 	return job;
 }
 
 static void play_throttled(struct run *run, const struct history_job *job, bool of_host)
 {
 	begin(run, job);
-	const struct health hot = { .from_ms = late_ms(run), .to_ms = 1e9, .reasons = ANALYSIS_CLOCK_HW_THERMAL, .mhz = 990, .of_host = of_host, .others_to_ms = 1e9 };
+	const struct health hot = { .from_ms = late_ms(run),
+				    .to_ms = 1e9,
+				    .reasons = ANALYSIS_CLOCK_HW_THERMAL,
+				    .mhz = 990,
+				    .of_host = of_host,
+				    .others_to_ms = 1e9 };
 
 	play(run, &hot);
 }
@@ -285,9 +298,11 @@ Test(gpu_evidence, one_gpu_that_is_held_back_does_not_explain_why_its_whole_host
 	const struct history_finding *finding = last(&run, RW_KIND_STRAGGLER);
 	cr_assert(finding && finding->scope == RW_SCOPE_HOST && finding->rank_count == OF_HOST);
 	cr_expect_eq(finding->class_, RW_CAUSE_UNKNOWN, "%s", finding->cause_text);
-	cr_expect(strstr(finding->missing, "why the host's other 3 ranks are late: what the GPU of rank 3 shows (hardware thermal slowdown, "
-					   "990 of 1980 MHz) explains this rank only"),
-		  "%s", finding->missing);
+	cr_expect(
+	    strstr(finding->missing,
+		   "why the host's other 3 ranks are late: what the GPU of rank 3 shows (hardware thermal slowdown, "
+		   "990 of 1980 MHz) explains this rank only"),
+	    "%s", finding->missing);
 	end(&run);
 }
 
@@ -315,7 +330,9 @@ Test(gpu_evidence, a_rank_whose_gpu_alone_is_held_back_is_named_and_not_its_host
 		const struct history_finding *finding = &run.findings[i];
 		if (finding->kind != RW_KIND_STRAGGLER)
 			continue;
-		cr_expect(finding->scope == RW_SCOPE_RANK && finding->rank == SICK && finding->class_ == RW_CAUSE_THROTTLE, "%s", finding->text);
+		cr_expect(finding->scope == RW_SCOPE_RANK && finding->rank == SICK &&
+			      finding->class_ == RW_CAUSE_THROTTLE,
+			  "%s", finding->text);
 	}
 	end(&run);
 }

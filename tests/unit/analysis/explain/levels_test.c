@@ -18,7 +18,8 @@ static double noise(size_t i)
 
 Test(trend, counts_the_pairs_that_rise)
 {
-	static const double rises[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, falls[] = { 8, 7, 6, 5, 4, 3, 2, 1 }, equal[] = { 3, 3, 3, 3 };
+	static const double rises[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, falls[] = { 8, 7, 6, 5, 4, 3, 2, 1 },
+			    equal[] = { 3, 3, 3, 3 };
 
 	cr_expect_float_eq(trend_score(rises, 8), 27 / sqrt(8 * 7 * 21 / 18.0), 1e-9);
 	cr_expect_float_eq(trend_score(falls, 8), -27 / sqrt(8 * 7 * 21 / 18.0), 1e-9);

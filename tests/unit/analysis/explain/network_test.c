@@ -246,7 +246,8 @@ Test(network, a_rank_to_which_some_of_its_peers_are_slow_is_not_named)
 }
 
 /* One end of a slow link is blamed only if it is slow to several others. */
-Test(network, a_rank_that_is_slow_to_one_of_its_peers_is_not_named_for_another_link_of_its_that_is_neither_slow_nor_quiet)
+Test(network,
+     a_rank_that_is_slow_to_one_of_its_peers_is_not_named_for_another_link_of_its_that_is_neither_slow_nor_quiet)
 {
 	struct detail detail = { 0 };
 	detail.sends[3][4] = slow;

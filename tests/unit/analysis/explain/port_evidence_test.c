@@ -43,7 +43,12 @@ static void on_finding(void *argument, const struct rw_finding *finding)
 static struct run *begin(int hosts, double transfer_ms)
 {
 	static struct run run;
-	struct history_job job = { .ranks = RANKS, .steps = STEPS, .layers = 4, .compute_ms = 40, .jitter_ms = 2, .hosts = hosts,
+	struct history_job job = { .ranks = RANKS,
+				   .steps = STEPS,
+				   .layers = 4,
+				   .compute_ms = 40,
+				   .jitter_ms = 2,
+				   .hosts = hosts,
 				   .tail_ms = 5000 };
 
 	if (transfer_ms > 0)
@@ -107,8 +112,11 @@ Test(port_evidence, a_link_that_went_down_before_stands_beside_slow_transfers_wi
 	int before, until;
 	char symbol[64];
 
-	cr_assert_eq(sscanf(run->said[0], "mlx5_2 port 1: link went down twice, symbol errors +%9[0-9,] (between %d s before and %d s before it began)",
-			    symbol, &before, &until), 3, "%s", run->said[0]);
+	cr_assert_eq(sscanf(run->said[0],
+			    "mlx5_2 port 1: link went down twice, symbol errors +%9[0-9,] (between %d s before and %d "
+			    "s before it began)",
+			    symbol, &before, &until),
+		     3, "%s", run->said[0]);
 	cr_expect_str_eq(symbol, "1,214");
 	cr_expect(before >= 9 && before <= 13 && until >= 4 && until <= 9, "%s", run->said[0]);
 	end(run);
@@ -274,8 +282,8 @@ Test(port_evidence, ports_that_show_the_same_come_in_the_order_of_their_names_an
 	}
 }
 
-/* `count` readings of a port, one in two seconds from first_ns on, the link down once before number `downed`. Is it spoken of what
- * is slow since then? */
+/* `count` readings of a port, one in two seconds from first_ns on, the link down once before number `downed`. Is it
+ * spoken of what is slow since then? */
 static bool is_spoken_of(uint64_t first_ns, int count, int downed, uint64_t since_ns)
 {
 	struct run *run = begin(2, 0);
@@ -300,7 +308,8 @@ static bool is_spoken_of(uint64_t first_ns, int count, int downed, uint64_t sinc
 
 Test(port_evidence, only_what_was_read_all_the_time_around_the_moment_is_spoken_of)
 {
-	const uint64_t first_ns = 100000000000, oldest_ns = first_ns + 72 * UINT64_C(2000000000); /* of 200 the last 128 are kept */
+	const uint64_t first_ns = 100000000000,
+		       oldest_ns = first_ns + 72 * UINT64_C(2000000000); /* of 200 the last 128 are kept */
 
 	cr_assert_eq(PORT_READINGS, 128);
 	cr_expect(is_spoken_of(first_ns, 200, 80, oldest_ns + PORT_LEAD_NS));
@@ -412,7 +421,9 @@ Test(port_evidence, of_a_job_that_ends_before_anything_was_found_a_box_has_the_l
 	}
 	cr_assert(port_record_take(run->analysis, (uint64_t)(run->slow_ms * 1e6), &record));
 	cr_assert_eq(record.count, 1);
-	cr_expect_not(port_record_take(run->analysis, (uint64_t)((run->slow_ms + 60000) * 1e6), &(struct rw_ports){ 0 }), "a minute later it is past");
+	cr_expect_not(
+	    port_record_take(run->analysis, (uint64_t)((run->slow_ms + 60000) * 1e6), &(struct rw_ports){ 0 }),
+	    "a minute later it is past");
 	end(run);
 	run = play_from_box(&record);
 	cr_assert_eq(run->count, 1);

@@ -27,7 +27,9 @@ static void connect_two(uint32_t index, int first, int second)
 	const int ranks[] = { first, second };
 
 	for (int i = 0; i < 2; i++) {
-		const struct rw_communicator communicator = { .id = 0x100 + index, .rank = i, .nranks = 2, .nnodes = 1, .created_ns = 1 };
+		const struct rw_communicator communicator = {
+			.id = 0x100 + index, .rank = i, .nranks = 2, .nnodes = 1, .created_ns = 1
+		};
 		cr_assert_eq(analysis_add_communicator(job.analysis, (analysis_process_id)ranks[i], index, &communicator), 0);
 	}
 }
@@ -90,7 +92,8 @@ Test(circle, two_that_wait_for_each_other_are_told_and_nobody_is_named, .init = 
 	cr_expect_eq(job.count, 0);
 	wait_until(12);
 	check_circle("ranks 0,1 wait for each other: rank 0 in AllReduce #0 on ");
-	cr_expect(strstr(small_job_last(&job)->text, " for rank 1, rank 1 in AllReduce #0 on "), "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, " for rank 1, rank 1 in AllReduce #0 on "), "%s",
+		  small_job_last(&job)->text);
 	cr_expect_eq(small_job_last(&job)->severity, RW_WARNING);
 	come(0, 0, 2, 12000, false); /* from another thread, on another stream */
 	small_job_tick(&job, called_at + 12.5);
@@ -106,7 +109,9 @@ Test(circle, while_the_gpu_of_one_gets_on_it_is_none, .init = open_job, .fini = 
 	for (int rank = 1; rank < SMALL_JOB_RANKS; rank++)
 		come(rank, 0, 1, 0, false);
 	for (int second = 1; second <= 20; second++) {
-		cr_assert_eq(analysis_add_progress(job.analysis, 0, 2, (uint64_t)second, (uint64_t)second, (uint64_t)((called_at + second) * 1e9)), 0);
+		cr_assert_eq(analysis_add_progress(job.analysis, 0, 2, (uint64_t)second, (uint64_t)second,
+						   (uint64_t)((called_at + second) * 1e9)),
+			     0);
 		small_job_tick(&job, called_at + second);
 		small_job_tick(&job, called_at + second + 0.9);
 		cr_expect_eq(job.count, 0);
@@ -172,8 +177,9 @@ Test(circle, who_has_another_order_than_all_others_is_likely_to_have_left_it, .i
 	cr_expect_eq(finding->scope, RW_SCOPE_RANK);
 	cr_assert_eq(finding->rank_count, 1);
 	cr_expect_eq(finding->rank, 2);
-	cr_expect(strstr(finding->text, "rank 2 waits in AllReduce #0 on ranks 0-3 (second communicator), and ranks 0,1,3 wait for it "
-					"in AllReduce #0 on ranks 0-3; for "),
+	cr_expect(strstr(finding->text,
+			 "rank 2 waits in AllReduce #0 on ranks 0-3 (second communicator), and ranks 0,1,3 wait for it "
+			 "in AllReduce #0 on ranks 0-3; for "),
 		  "%s", finding->text);
 	cr_expect_str_eq(finding->cause, "it calls the two in another order than all others, or leaves one call out");
 }
@@ -183,7 +189,8 @@ Test(circle, as_many_with_one_order_as_with_the_other_name_nobody, .init = open_
 	cross(2);
 	check_circle("wait for each other");
 	cr_expect(strstr(small_job_last(&job)->text, "on ranks 0-3 for rank"), "%s", small_job_last(&job)->text);
-	cr_expect(strstr(small_job_last(&job)->text, "on ranks 0-3 (second communicator) for rank"), "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, "on ranks 0-3 (second communicator) for rank"), "%s",
+		  small_job_last(&job)->text);
 }
 
 /* The one at the end of the way is waited for, and waits for nobody. */

@@ -41,7 +41,8 @@ static void end_rank(struct analysis *analysis, const struct plan *plan, int ran
 		analysis_set_left(analysis, id, ns(at_ms + plan->seen_after_ms));
 }
 
-/* Everything that was found when `job` had played up to at_ms and then ended as planned, rank `first` before the others. */
+/* Everything that was found when `job` had played up to at_ms and then ended as planned, rank `first` before the
+ * others. */
 static size_t play(const struct history_job *job, const struct plan *plan, int first, double at_ms,
 		   struct history_finding *last)
 {
@@ -152,7 +153,8 @@ Test(endings, of_two_that_end_alike_neither_stands_out)
 
 		job.ranks = jobs[i].ranks;
 		size_t count = play(&job, &jobs[i].plan, 1, in_step(&job, 20), &last);
-		cr_expect_eq(count, jobs[i].plan.told, "%d ranks, %s: %zu findings: %s", job.ranks, jobs[i].plan.name, count, last.text);
+		cr_expect_eq(count, jobs[i].plan.told, "%d ranks, %s: %zu findings: %s", job.ranks, jobs[i].plan.name,
+			     count, last.text);
 		if (count)
 			cr_expect_eq(last.rank, 1, "%d ranks, %s", job.ranks, jobs[i].plan.name);
 	}

@@ -141,8 +141,8 @@ Test(hang, a_gpu_that_is_stuck_where_progress_is_sampled_has_nobody_else_named)
 	}
 }
 
-/* The GPUs stand in operations that nobody follows, for the sake of rank 5; after a pause rank 2 has GPU progress for one
- * that its host launched behind them. */
+/* The GPUs stand in operations that nobody follows, for the sake of rank 5; after a pause rank 2 has GPU progress for
+ * one that its host launched behind them. */
 Test(hang, a_rank_whose_gpu_may_stand_in_an_operation_before_is_not_named)
 {
 	for (int stops = 0; stops < 2; stops++)
@@ -279,7 +279,8 @@ Test(hang, what_was_waited_for_before_the_caller_went_on_does_not_count)
 	end(&run);
 }
 
-/* As when a scheduler stops a whole job and lets it go on: for whom those waited who were stopped themselves does not count. */
+/* As when a scheduler stops a whole job and lets it go on: for whom those waited who were stopped themselves does not
+ * count. */
 Test(hang, who_was_stopped_waits_since_it_went_on)
 {
 	struct history_job job = eight;
@@ -320,7 +321,8 @@ Test(hang, a_process_is_silent_half_a_second_after_its_last_heartbeat)
 	end(&run);
 }
 
-/* Rank 2 does not come to an operation, and entered the init of another communicator so long after its last one. Is it named? */
+/* Rank 2 does not come to an operation, and entered the init of another communicator so long after its last one. Is it
+ * named? */
 static bool is_named(double init_ms)
 {
 	struct history_job job = eight;
@@ -394,21 +396,48 @@ Test(hang, a_rank_whose_child_processes_work_is_only_noted_as_long_as_they_do)
 		double works_ms, from_ms, to_ms; /* when it is critical */
 		const char *text;                /* of the first notice; NULL: it is critical from the first on */
 	} cases[] = {
-		{ { .cpu_ns = 490 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
-		  8000, 8000, 10600, "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
-		{ { .cpu_ns = 490 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
-		  60000, 29000, 32000, "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
+		{ { .cpu_ns = 490 * ms,
+		    .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
+		  8000,
+		  8000,
+		  10600,
+		  "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
+		{ { .cpu_ns = 490 * ms,
+		    .busiest = { .pid = 4711, .name = "cc1plus", .is_child = true, .cpu_ns = 490 * ms } },
+		  60000,
+		  29000,
+		  32000,
+		  "its child 4711 \"cc1plus\" uses 98 % of a CPU" },
 		{ { .cpu_ns = 1900 * ms, .busiest = { .pid = 4711, .name = "cc1plus", .cpu_ns = 495 * ms } },
-		  8000, 8000, 10600, "its child processes use 380 % of a CPU, most of it its descendant 4711 \"cc1plus\"" },
+		  8000,
+		  8000,
+		  10600,
+		  "its child processes use 380 % of a CPU, most of it its descendant 4711 \"cc1plus\"" },
 		{ { .cpu_ns = 250 * ms, .busiest = { .cpu_ns = 250 * ms } },
-		  8000, 8000, 10600, "its child processes use 50 % of a CPU; those that used most have ended" },
-		{ { .cpu_ns = 5 * ms, .bytes = 8000000, .busiest = { .pid = 4711, .name = "tar", .is_child = true, .cpu_ns = 5 * ms, .bytes = 8000000 } },
-		  8000, 8000, 10600, "its child 4711 \"tar\" reads and writes 16.0 MB a second" },
+		  8000,
+		  8000,
+		  10600,
+		  "its child processes use 50 % of a CPU; those that used most have ended" },
+		{ { .cpu_ns = 5 * ms,
+		    .bytes = 8000000,
+		    .busiest = { .pid = 4711, .name = "tar", .is_child = true, .cpu_ns = 5 * ms, .bytes = 8000000 } },
+		  8000,
+		  8000,
+		  10600,
+		  "its child 4711 \"tar\" reads and writes 16.0 MB a second" },
 		{ { .in_disk = true, .busiest = { .pid = 4711, .name = "tar", .is_child = true, .in_disk = true } },
-		  8000, 8000, 10600, "its child 4711 \"tar\" waits for a disk, or for what else cannot be interrupted" },
+		  8000,
+		  8000,
+		  10600,
+		  "its child 4711 \"tar\" waits for a disk, or for what else cannot be interrupted" },
 		/* Heartbeats, and a monitor that reads some counters. */
-		{ { .cpu_ns = 20 * ms, .bytes = 50000, .busiest = { .pid = 4711, .name = "monitor", .is_child = true, .cpu_ns = 20 * ms } },
-		  60000, 2900, 3600, NULL },
+		{ { .cpu_ns = 20 * ms,
+		    .bytes = 50000,
+		    .busiest = { .pid = 4711, .name = "monitor", .is_child = true, .cpu_ns = 20 * ms } },
+		  60000,
+		  2900,
+		  3600,
+		  NULL },
 		{ { .cpu_ns = 0 }, 60000, 2900, 3600, NULL },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += SANITIZED ? 3 : 1) {
@@ -429,9 +458,11 @@ Test(hang, a_rank_whose_child_processes_work_is_only_noted_as_long_as_they_do)
 
 Test(hang, a_gpu_that_stands_still_is_not_moved_by_child_processes)
 {
-	const struct analysis_children each = { .cpu_ns = 490000000, .busiest = { .pid = 4711, .name = "cc1plus", .cpu_ns = 490000000 } };
+	const struct analysis_children each = { .cpu_ns = 490000000,
+						.busiest = { .pid = 4711, .name = "cc1plus", .cpu_ns = 490000000 } };
 	struct history_job job = eight;
-	job.faults[0] = (struct history_fault){ .kind = FAULT_ENDLESS, .rank = 2, .first_step = 12, .evidence = EVIDENCE_POLL };
+	job.faults[0] =
+	    (struct history_fault){ .kind = FAULT_ENDLESS, .rank = 2, .first_step = 12, .evidence = EVIDENCE_POLL };
 	struct run run = play_with_child(&job, &each, 60000);
 	const struct history_finding *finding = loudest(&run);
 	cr_assert(finding);
@@ -476,19 +507,23 @@ Test(hang, a_rank_that_gets_on_is_named_before_the_watchdogs_of_those_who_wait_e
 	}
 }
 
-/* A data service that is slow now and then is slow once more. Of a pipe another process of the job has the other end. */
+/* A data service that is slow now and then is slow once more. Of a pipe another process of the job has the other end.
+ */
 Test(hang, a_wait_on_a_socket_that_has_ended_by_itself_before_is_not_critical_after_three_seconds)
 {
 	static const struct {
 		enum history_evidence evidence;
 		bool before, noted;
-	} cases[] = {
-		{ EVIDENCE_SOCKET, true, true }, { EVIDENCE_SOCKET, false, false }, { EVIDENCE_PIPE, true, false }, { EVIDENCE_SLEEP, true, false }
-	};
+	} cases[] = { { EVIDENCE_SOCKET, true, true },
+		      { EVIDENCE_SOCKET, false, false },
+		      { EVIDENCE_PIPE, true, false },
+		      { EVIDENCE_SLEEP, true, false } };
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct history_job job = eight;
 		job.tail_ms = 40000;
-		job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = cases[i].evidence };
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_NEVER, .rank = 2, .first_step = 12, .evidence = cases[i].evidence
+		};
 		if (cases[i].before)
 			job.faults[1] = (struct history_fault){
 				.kind = FAULT_HOST, .rank = 2, .first_step = 8, .last_step = 8, .ms = 400, .evidence = cases[i].evidence
@@ -510,8 +545,8 @@ Test(hang, a_wait_on_a_socket_that_has_ended_by_itself_before_is_not_critical_af
 	}
 }
 
-/* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. What its GPU
- * runs nobody sees: it may be a long kernel, until it takes too long. */
+/* A spinning host burns a processor, a blocking one sleeps: neither is progress while its GPU stands still. What its
+ * GPU runs nobody sees: it may be a long kernel, until it takes too long. */
 Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
 {
 	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL, EVIDENCE_RUN_QUEUE };
@@ -543,7 +578,8 @@ Test(hang, a_gpu_that_stands_still_is_named_in_seconds_however_its_host_waits)
 	}
 }
 
-/* A validation, or a compilation on the GPU: the host has launched the next operation behind it, or waits for its GPU before. */
+/* A validation, or a compilation on the GPU: the host has launched the next operation behind it, or waits for its GPU
+ * before. */
 Test(hang, a_long_kernel_is_only_noted)
 {
 	static const enum history_evidence evidence[] = { EVIDENCE_BUSY, EVIDENCE_POLL };

@@ -62,6 +62,7 @@ Test(held, a_process_whose_rank_nobody_knows_is_told_by_its_number)
 	small_job_tick(&job, 1016);
 	cr_assert_eq(job.count, 1);
 	cr_expect_eq(small_job_last(&job)->rank_count, 0);
-	cr_expect(strstr(small_job_last(&job)->text, "process ") == small_job_last(&job)->text, "%s", small_job_last(&job)->text);
+	cr_expect(strstr(small_job_last(&job)->text, "process ") == small_job_last(&job)->text, "%s",
+		  small_job_last(&job)->text);
 	small_job_close(&job);
 }

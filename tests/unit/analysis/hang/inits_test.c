@@ -41,7 +41,8 @@ static void note(void *argument, const struct rw_finding *finding)
 	snprintf(told->advice, sizeof(told->advice), "%s", finding->advice ? finding->advice : "");
 	snprintf(told->cause, sizeof(told->cause), "%s", finding->cause.text ? finding->cause.text : "");
 	snprintf(told->path, sizeof(told->path), "%s", finding->cause.path ? finding->cause.path : "");
-	snprintf(told->missing, sizeof(told->missing), "%s", finding->missing_count ? finding->missing[finding->missing_count - 1] : "");
+	snprintf(told->missing, sizeof(told->missing), "%s",
+		 finding->missing_count ? finding->missing[finding->missing_count - 1] : "");
 }
 
 static uint64_t seconds(double value)
@@ -97,9 +98,15 @@ static void look_at_threads(struct analysis *analysis, const struct seen_wait *s
 	cr_expect_eq(suspects[0].process, analysis_absent_process(LATE));
 	cr_expect_eq(suspects[0].tid, 105);
 	for (uint32_t tid = 105; tid < 108; tid++) {
-		struct analysis_wait wait = { .process = suspects[0].process, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC, .tid = tid,
-					      .start_ns = seconds(at), .end_ns = seconds(at), .state = tid == 105 ? seen->state : 'S',
-					      .system_call = tid == 105 ? seen->system_call : SYS_epoll_pwait, .fd = 7 };
+		struct analysis_wait wait = { .process = suspects[0].process,
+					      .kind = ANALYSIS_WAIT_SAMPLE,
+					      .level = RW_LEVEL_PROC,
+					      .tid = tid,
+					      .start_ns = seconds(at),
+					      .end_ns = seconds(at),
+					      .state = tid == 105 ? seen->state : 'S',
+					      .system_call = tid == 105 ? seen->system_call : SYS_epoll_pwait,
+					      .fd = 7 };
 		snprintf(wait.thread, sizeof(wait.thread), tid == 105 ? "python3" : "worker");
 		snprintf(wait.wait_channel, sizeof(wait.wait_channel), "%s", tid == 105 ? seen->wait_channel : "ep_poll");
 		snprintf(wait.path, sizeof(wait.path), "%s", tid == 105 ? seen->path : "");
@@ -107,8 +114,8 @@ static void look_at_threads(struct analysis *analysis, const struct seen_wait *s
 	}
 }
 
-static void pass_time_seeing(struct analysis *analysis, enum analysis_absence absence, const struct seen_wait *seen, double from_s,
-			     double to_s)
+static void pass_time_seeing(struct analysis *analysis, enum analysis_absence absence, const struct seen_wait *seen,
+			     double from_s, double to_s)
 {
 	int32_t missing[RANKS];
 
@@ -188,7 +195,8 @@ Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 		if (*cases[i].path == '/')
 			cr_expect_str_eq(told.path, cases[i].path);
 		bool prepares = told.class_ != RW_CAUSE_LOCK && told.class_ != RW_CAUSE_SLEEP;
-		cr_expect_eq(!strncmp(told.advice, "prepare data before the job", 27), prepares, "%s: %s", cases[i].name, told.advice);
+		cr_expect_eq(!strncmp(told.advice, "prepare data before the job", 27), prepares, "%s: %s",
+			     cases[i].name, told.advice);
 		cr_expect_not(strstr(told.advice, "inside the step"), "there is none yet: %s", told.advice);
 		analysis_free(analysis);
 	}
@@ -197,8 +205,10 @@ Test(inits, what_the_rank_waits_for_instead_is_its_cause)
 /* It loaded its data for five minutes: what it has waited for since counts. */
 Test(inits, what_the_rank_did_while_it_got_on_is_not_its_cause)
 {
-	static const struct seen_wait reads = { "read", SYS_read, 'D', "folio_wait_bit", "/data/shard", RW_CAUSE_IO, "read(2)" };
-	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
+	static const struct seen_wait reads = { "read",        SYS_read,    'D',      "folio_wait_bit",
+						"/data/shard", RW_CAUSE_IO, "read(2)" };
+	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep",
+						 "",      RW_CAUSE_SLEEP,      "" };
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
@@ -213,7 +223,8 @@ Test(inits, what_the_rank_did_while_it_got_on_is_not_its_cause)
 /* The number of an earlier process of the rank says nothing of the next one. */
 Test(inits, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 {
-	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep", "", RW_CAUSE_SLEEP, "" };
+	static const struct seen_wait sleeps = { "sleep", SYS_clock_nanosleep, 'S', "hrtimer_nanosleep",
+						 "",      RW_CAUSE_SLEEP,      "" };
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 
@@ -235,14 +246,22 @@ Test(inits, what_an_earlier_process_of_the_rank_waited_for_is_forgotten)
 /* Is a wait of the late rank taken, and is anybody to watch its threads? */
 static bool has_process(struct analysis *analysis)
 {
-	const struct analysis_wait wait = { .process = analysis_absent_process(LATE), .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC,
-					    .tid = 105, .start_ns = seconds(3), .end_ns = seconds(3), .state = 'S',
-					    .system_call = SYS_clock_nanosleep, .fd = -1, .thread = "python3" };
+	const struct analysis_wait wait = { .process = analysis_absent_process(LATE),
+					    .kind = ANALYSIS_WAIT_SAMPLE,
+					    .level = RW_LEVEL_PROC,
+					    .tid = 105,
+					    .start_ns = seconds(3),
+					    .end_ns = seconds(3),
+					    .state = 'S',
+					    .system_call = SYS_clock_nanosleep,
+					    .fd = -1,
+					    .thread = "python3" };
 	struct analysis_suspect suspect = { 0 };
 	bool watched = analysis_suspects(analysis, &suspect, 1) && suspect.process == wait.process;
 	bool taken = analysis_add_wait(analysis, &wait) == 0;
 
-	cr_expect_eq(taken, watched, "its waits are %staken, and its threads are %swatched", taken ? "" : "not ", watched ? "" : "not ");
+	cr_expect_eq(taken, watched, "its waits are %staken, and its threads are %swatched", taken ? "" : "not ",
+		     watched ? "" : "not ");
 	return taken;
 }
 
@@ -285,8 +304,12 @@ Test(inits, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, RANKS, RANKS);
 	const struct rw_communicator before = { .id = 1, .rank = LATE, .nranks = RANKS, .nnodes = 1, .created_ns = 1 };
-	const struct rw_operation operation = { .known = RW_KNOWN_IDENT | RW_KNOWN_API, .ticket = 1, .function = RW_FUNCTION_ALL_GATHER,
-						.count = 1, .api_ns = seconds(0.5), .api_tid = 1105 };
+	const struct rw_operation operation = { .known = RW_KNOWN_IDENT | RW_KNOWN_API,
+						.ticket = 1,
+						.function = RW_FUNCTION_ALL_GATHER,
+						.count = 1,
+						.api_ns = seconds(0.5),
+						.api_tid = 1105 };
 
 	add_process(analysis, LATE, LATE);
 	cr_assert_eq(analysis_add_communicator(analysis, LATE + 1, 0, &before), 0);
@@ -302,9 +325,17 @@ Test(inits, a_rank_that_has_been_in_another_communicator_is_looked_at_by_its_box
 			cr_assert_eq(analysis_suspects(analysis, &suspect, 1), 1);
 			cr_expect_eq(suspect.process, LATE + 1);
 			cr_expect_eq(suspect.tid, 1105);
-			const struct analysis_wait wait = { .process = LATE + 1, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_SELF, .tid = 1105,
-							    .thread = "trainer", .start_ns = seconds(look), .end_ns = seconds(look), .state = 'S',
-							    .system_call = SYS_clock_nanosleep, .fd = -1, .wait_channel = "hrtimer_nanosleep" };
+			const struct analysis_wait wait = { .process = LATE + 1,
+							    .kind = ANALYSIS_WAIT_SAMPLE,
+							    .level = RW_LEVEL_SELF,
+							    .tid = 1105,
+							    .thread = "trainer",
+							    .start_ns = seconds(look),
+							    .end_ns = seconds(look),
+							    .state = 'S',
+							    .system_call = SYS_clock_nanosleep,
+							    .fd = -1,
+							    .wait_channel = "hrtimer_nanosleep" };
 			cr_assert_eq(analysis_add_wait(analysis, &wait), 0);
 		}
 	}
@@ -380,7 +411,8 @@ Test(inits, a_rank_that_the_communicator_cannot_have_is_refused)
 {
 	struct told told = { 0 };
 	struct analysis *analysis = open_init(&told, false, 3, RANKS);
-	const struct rw_init behind = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS }, last = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS - 1 };
+	const struct rw_init behind = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS },
+			     last = { .since_ns = seconds(1), .nranks = RANKS, .rank = RANKS - 1 };
 
 	cr_expect_eq(analysis_set_init(analysis, 1, &behind), -EINVAL);
 	cr_expect_eq(analysis_set_init(analysis, 1, &last), 0);
@@ -452,7 +484,8 @@ Test(inits, one_that_ended_elsewhere_is_not_named)
 	analysis_free(analysis);
 }
 
-/* Boxes of processes without a sign of life in an init: one of them ended before the report was asked for, nobody knows when. */
+/* Boxes of processes without a sign of life in an init: one of them ended before the report was asked for, nobody knows
+ * when. */
 Test(inits, one_whose_end_has_no_time_is_named_only_while_the_others_are_seen_to_live)
 {
 	struct told told = { 0 };
@@ -478,7 +511,10 @@ static struct analysis *stand(struct told *told, const struct place *places)
 	for (int rank = 0; rank < RANKS; rank++)
 		add_process(analysis, rank, rank);
 	for (const struct place *place = places; place->nranks; place++) {
-		const struct rw_init init = { .since_ns = seconds(1), .id = (uint64_t)place->id, .nranks = place->nranks, .rank = place->comm_rank };
+		const struct rw_init init = { .since_ns = seconds(1),
+					      .id = (uint64_t)place->id,
+					      .nranks = place->nranks,
+					      .rank = place->comm_rank };
 
 		cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)place->rank + 1, &init), 0);
 	}
@@ -497,7 +533,9 @@ static unsigned int pass_idle(struct analysis *analysis, double to_s)
 		for (size_t i = 0; i < count && i < RANKS; i++) {
 			asked |= 1u << missing[i];
 			analysis_set_absentee(analysis,
-					      &(struct analysis_absentee){ .world_rank = missing[i], .pid = 100 + missing[i], .tid = (uint32_t)(100 + missing[i]),
+					      &(struct analysis_absentee){ .world_rank = missing[i],
+									   .pid = 100 + missing[i],
+									   .tid = (uint32_t)(100 + missing[i]),
 									   .absence = ANALYSIS_ABSENT_IDLE },
 					      seconds(at));
 		}
@@ -567,9 +605,20 @@ Test(inits, ranks_that_make_communicators_in_another_order_are_a_circle_and_none
 		size_t waiting;
 		struct place places[RANKS + 1];
 	} cases[] = {
-		{ "ranks 0,1 wait for each other: rank 0 in ncclCommInitRank of 8 ranks for rank 1, rank 1 in ncclCommInitRank of 8 ranks for rank 0; for ", 2,
-		  { { 0, 7, 8, 0 }, { 1, 8, 8, 1 }, { 2, 8, 8, 2 }, { 3, 8, 8, 3 }, { 4, 8, 8, 4 }, { 5, 8, 8, 5 }, { 6, 8, 8, 6 }, { 7, 8, 8, 7 } } },
-		{ "ranks 5,7 wait for each other: rank 5 in ncclCommInitRank of 4 ranks for rank 7, rank 7 in ncclCommInitRank of 4 ranks for rank 5; for ", 2,
+		{ "ranks 0,1 wait for each other: rank 0 in ncclCommInitRank of 8 ranks for rank 1, rank 1 in "
+		  "ncclCommInitRank of 8 ranks for rank 0; for ",
+		  2,
+		  { { 0, 7, 8, 0 },
+		    { 1, 8, 8, 1 },
+		    { 2, 8, 8, 2 },
+		    { 3, 8, 8, 3 },
+		    { 4, 8, 8, 4 },
+		    { 5, 8, 8, 5 },
+		    { 6, 8, 8, 6 },
+		    { 7, 8, 8, 7 } } },
+		{ "ranks 5,7 wait for each other: rank 5 in ncclCommInitRank of 4 ranks for rank 7, rank 7 in "
+		  "ncclCommInitRank of 4 ranks for rank 5; for ",
+		  2,
 		  { { 4, 7, 4, 0 }, { 6, 7, 4, 2 }, { 7, 7, 4, 3 }, { 1, 8, 4, 0 }, { 3, 8, 4, 1 }, { 5, 8, 4, 2 } } },
 	};
 
@@ -598,14 +647,19 @@ Test(inits, ranks_that_make_communicators_in_another_order_are_a_circle_and_none
 
 enum { PARENT = 55, SPLIT = 7 };
 
-/* All ranks have a communicator of the ranks from `first` on, in steps of `stride`. splits: of each rank, as its box counts them. */
+/* All ranks have a communicator of the ranks from `first` on, in steps of `stride`. splits: of each rank, as its box
+ * counts them. */
 static void add_parent(struct analysis *analysis, int first, int stride, const uint64_t splits[RANKS])
 {
 	int nranks = (RANKS - first + stride - 1) / stride;
 
 	for (int rank = first; rank < RANKS; rank += stride) {
-		const struct rw_communicator communicator = { .id = PARENT, .rank = (rank - first) / stride, .nranks = nranks, .nnodes = 1,
-							      .created_ns = 1, .splits = splits[rank] };
+		const struct rw_communicator communicator = { .id = PARENT,
+							      .rank = (rank - first) / stride,
+							      .nranks = nranks,
+							      .nnodes = 1,
+							      .created_ns = 1,
+							      .splits = splits[rank] };
 
 		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank + 1, 0, &communicator), 0);
 	}
@@ -613,7 +667,9 @@ static void add_parent(struct analysis *analysis, int first, int stride, const u
 
 static void split(struct analysis *analysis, int rank, int comm_rank, int nranks)
 {
-	const struct rw_init init = { .since_ns = seconds(1), .id = SPLIT, .nranks = nranks, .rank = comm_rank, .parent = PARENT };
+	const struct rw_init init = {
+		.since_ns = seconds(1), .id = SPLIT, .nranks = nranks, .rank = comm_rank, .parent = PARENT
+	};
 
 	cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &init), 0);
 }
@@ -627,13 +683,43 @@ Test(inits, a_rank_that_does_not_come_to_a_split_of_its_communicator_is_named)
 		const char *text;
 		uint64_t splits[RANKS];
 	} cases[] = {
-		{ "of the whole world", 0, 1, 5, 0xdf, "rank 5 has not arrived: ranks 0-4,6,7 have waited ", { 2, 2, 2, 2, 2, 2, 2, 2 } },
-		{ "of a part of it", 0, 2, 4, 0x45, "rank 4 has not arrived: ranks 0,2,6 have waited ", { 1, 0, 1, 0, 1, 0, 1, 0 } },
-		{ "of a pair, of which places show nothing", 2, 5, 7, 0x04, "rank 7 has not arrived: rank 2 has waited ", { 0, 0, 1, 0, 0, 0, 0, 1 } },
-		{ "that makes its first split of three", 0, 1, 5, 0xdf, "rank 5 has not arrived: ranks 0-4,6,7 have waited ", { 3, 3, 3, 3, 3, 1, 3, 3 } },
+		{ "of the whole world",
+		  0,
+		  1,
+		  5,
+		  0xdf,
+		  "rank 5 has not arrived: ranks 0-4,6,7 have waited ",
+		  { 2, 2, 2, 2, 2, 2, 2, 2 } },
+		{ "of a part of it",
+		  0,
+		  2,
+		  4,
+		  0x45,
+		  "rank 4 has not arrived: ranks 0,2,6 have waited ",
+		  { 1, 0, 1, 0, 1, 0, 1, 0 } },
+		{ "of a pair, of which places show nothing",
+		  2,
+		  5,
+		  7,
+		  0x04,
+		  "rank 7 has not arrived: rank 2 has waited ",
+		  { 0, 0, 1, 0, 0, 0, 0, 1 } },
+		{ "that makes its first split of three",
+		  0,
+		  1,
+		  5,
+		  0xdf,
+		  "rank 5 has not arrived: ranks 0-4,6,7 have waited ",
+		  { 3, 3, 3, 3, 3, 1, 3, 3 } },
 		{ "to which another rank has come and gone on", 0, 1, -1, 0x5f, "", { 2, 2, 2, 2, 2, 2, 2, 3 } },
 		{ "to which it has come and gone on", 0, 1, -1, 0xdf, "", { 2, 2, 2, 2, 2, 3, 2, 2 } },
-		{ "of a communicator that its interposer does not know", 0, 1, -1, 0xdf, "", { 2, 2, 2, 2, 2, 0, 2, 2 } },
+		{ "of a communicator that its interposer does not know",
+		  0,
+		  1,
+		  -1,
+		  0xdf,
+		  "",
+		  { 2, 2, 2, 2, 2, 0, 2, 2 } },
 		{ "when more are missing than have come", 0, 1, -1, 0x03, "", { 2, 2, 2, 2, 2, 2, 2, 2 } },
 	};
 
@@ -668,7 +754,8 @@ Test(inits, a_rank_that_does_not_come_to_a_suspend_or_resume_of_its_communicator
 	static const struct {
 		enum rw_init_call call;
 		const char *name;
-	} calls[] = { { RW_INIT_CALL_SUSPEND, "for it in ncclCommSuspend of 8 ranks" }, { RW_INIT_CALL_RESUME, "for it in ncclCommResume of 8 ranks" } };
+	} calls[] = { { RW_INIT_CALL_SUSPEND, "for it in ncclCommSuspend of 8 ranks" },
+		      { RW_INIT_CALL_RESUME, "for it in ncclCommResume of 8 ranks" } };
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		struct told told = { 0 };
@@ -689,7 +776,8 @@ Test(inits, a_rank_that_does_not_come_to_a_suspend_or_resume_of_its_communicator
 	}
 }
 
-/* It has a box and has called nothing on its communicator yet: its main thread is looked at, as the thread of that process. */
+/* It has a box and has called nothing on its communicator yet: its main thread is looked at, as the thread of that
+ * process. */
 Test(inits, a_rank_that_splits_before_its_first_operation_is_looked_at_by_its_box)
 {
 	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -710,9 +798,17 @@ Test(inits, a_rank_that_splits_before_its_first_operation_is_looked_at_by_its_bo
 		cr_expect_eq(suspect.process, LATE + 1);
 		cr_expect_eq(suspect.tid, 105);
 		for (double look = at; look < at + 1; look += 0.05) {
-			const struct analysis_wait wait = { .process = LATE + 1, .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_PROC, .tid = 105,
-							    .thread = "python-main", .start_ns = seconds(look), .end_ns = seconds(look), .state = 'S',
-							    .system_call = SYS_clock_nanosleep, .fd = -1, .wait_channel = "hrtimer_nanosleep" };
+			const struct analysis_wait wait = { .process = LATE + 1,
+							    .kind = ANALYSIS_WAIT_SAMPLE,
+							    .level = RW_LEVEL_PROC,
+							    .tid = 105,
+							    .thread = "python-main",
+							    .start_ns = seconds(look),
+							    .end_ns = seconds(look),
+							    .state = 'S',
+							    .system_call = SYS_clock_nanosleep,
+							    .fd = -1,
+							    .wait_channel = "hrtimer_nanosleep" };
 			cr_assert_eq(analysis_add_wait(analysis, &wait), 0);
 		}
 	}
@@ -736,7 +832,13 @@ Test(inits, of_a_split_nobody_is_named_whose_parent_or_place_in_it_is_not_known)
 			if (rank != LATE)
 				split(analysis, rank, unlike == 1 && rank < 2 ? 1 - rank : rank, RANKS);
 		if (unlike == 2) { /* the parent of one of them has ended */
-			const struct rw_communicator ended = { .id = PARENT, .rank = 3, .nranks = RANKS, .nnodes = 1, .created_ns = 1, .ended_ns = 2, .splits = 1 };
+			const struct rw_communicator ended = { .id = PARENT,
+							       .rank = 3,
+							       .nranks = RANKS,
+							       .nnodes = 1,
+							       .created_ns = 1,
+							       .ended_ns = 2,
+							       .splits = 1 };
 			cr_assert_eq(analysis_add_communicator(analysis, 4, 0, &ended), 0);
 		}
 		pass_idle(analysis, 60);
@@ -753,7 +855,9 @@ Test(inits, a_rank_of_the_world_that_is_not_seen_in_the_parent_is_not_named)
 	struct analysis *analysis = analysis_new(false, note, &told);
 
 	for (int rank = 0; rank < RANKS; rank++) {
-		const struct rw_communicator communicator = { .id = PARENT, .rank = rank, .nranks = RANKS, .nnodes = 1, .created_ns = 1, .splits = once[rank] };
+		const struct rw_communicator communicator = {
+			.id = PARENT, .rank = rank, .nranks = RANKS, .nnodes = 1, .created_ns = 1, .splits = once[rank]
+		};
 
 		add_process(analysis, rank, rank);
 		if (rank == LATE)
@@ -788,7 +892,8 @@ Test(inits, ranks_that_split_and_make_communicators_in_another_order_are_a_circl
 {
 	static const uint64_t once[RANKS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	static const struct place places[] = { { 4, 9, 4, 0 }, { 6, 9, 4, 2 }, { 7, 9, 4, 3 }, { 0 } };
-	const char *text = "ranks 4,5 wait for each other: rank 4 in ncclCommInitRank of 4 ranks for rank 5, rank 5 in ncclCommSplit of 8 ranks for rank 4; for ";
+	const char *text = "ranks 4,5 wait for each other: rank 4 in ncclCommInitRank of 4 ranks for rank 5, rank 5 in "
+			   "ncclCommSplit of 8 ranks for rank 4; for ";
 	struct told told = { 0 };
 	struct analysis *analysis = stand(&told, places);
 

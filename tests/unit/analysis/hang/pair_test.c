@@ -73,7 +73,9 @@ Test(pair, who_leaves_what_both_have_done_is_likely_to_be_wrong, .init = open_jo
 	cr_expect_eq(finding->confidence, RW_LIKELY);
 	cr_expect_eq(finding->rank_count, 1);
 	cr_expect_eq(finding->rank, 3);
-	cr_expect(strstr(finding->text, "rank 2 sends 4096 bf16 to rank 3, which receives 4160 bf16 (#8 between them on "), "%s", finding->text);
+	cr_expect(
+	    strstr(finding->text, "rank 2 sends 4096 bf16 to rank 3, which receives 4160 bf16 (#8 between them on "),
+	    "%s", finding->text);
 	cr_expect(strstr(finding->text, "rank 3 is the one that left what both did 8 times before"), "%s", finding->text);
 }
 

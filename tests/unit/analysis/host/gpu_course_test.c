@@ -94,8 +94,8 @@ Test(gpu_course, one_that_grows_does_so_at_its_rate)
 		struct gpu_course_verdict verdict = play(leak, readings);
 
 		cr_assert_eq(verdict.course, ANALYSIS_MEMORY_GROWS, "%d readings: %d", readings, verdict.course);
-		cr_expect_float_eq(verdict.bytes_per_s, 200.0 * (double)mib, 10.0 * (double)mib, "%d readings: %f MiB a second", readings,
-				   verdict.bytes_per_s / (double)mib);
+		cr_expect_float_eq(verdict.bytes_per_s, 200.0 * (double)mib, 10.0 * (double)mib,
+				   "%d readings: %f MiB a second", readings, verdict.bytes_per_s / (double)mib);
 	}
 }
 
@@ -245,7 +245,8 @@ Test(gpu_course, growth_is_told_from_twice_what_is_flat_behind_the_first_quarter
 typedef int64_t ranks_shape(int rank, int at);
 
 /* columns: of what is kept of the job's steps. */
-static struct analysis_gpu_memory told_with(ranks_shape *used, int64_t total, const struct column *columns, size_t count)
+static struct analysis_gpu_memory told_with(ranks_shape *used, int64_t total, const struct column *columns,
+					    size_t count)
 {
 	struct analysis_gpu_memory memory;
 	struct small_job job;
@@ -292,7 +293,9 @@ static int64_t third_warms_up_most(int rank, int at)
 
 static int64_t one_warms_up_and_one_grows(int rank, int at)
 {
-	return rank == 0 ? third_warms_up_most(2, at) : rank == 2 ? last_grows_fastest(2, at) : third_warms_up_most(2, at) + gib;
+	return rank == 0   ? third_warms_up_most(2, at)
+	       : rank == 2 ? last_grows_fastest(2, at)
+			   : third_warms_up_most(2, at) + gib;
 }
 
 static int64_t a_quarter(int rank, int at)
@@ -332,7 +335,8 @@ Test(gpu_course, a_step_that_begins_with_the_growth_or_its_last_reading_is_the_o
 		{ .step = 8, .last_step = 8, .from_ns = 1010 * second + 1 }, { .step = 9, .last_step = 40, .from_ns = 1039 * second },
 		{ .step = 41, .last_step = 50, .from_ns = 1039 * second + 1 },
 	};
-	struct analysis_gpu_memory memory = told_with(last_grows_fastest, 80 * gib, columns, sizeof(columns) / sizeof(*columns));
+	struct analysis_gpu_memory memory =
+	    told_with(last_grows_fastest, 80 * gib, columns, sizeof(columns) / sizeof(*columns));
 
 	cr_assert_eq(memory.course, ANALYSIS_MEMORY_GROWS);
 	cr_expect_eq(memory.until_step, 7);

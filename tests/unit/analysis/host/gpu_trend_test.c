@@ -14,7 +14,9 @@ static void begin(void)
 {
 	gpu = calloc(1, sizeof(*gpu));
 	cr_assert(gpu);
-	gpu->now = (struct analysis_gpu_state){ .clock_reasons = -1, .memory_used = -1, .memory_total = -1, .nvlink_errors = -1 };
+	gpu->now = (struct analysis_gpu_state){
+		.clock_reasons = -1, .memory_used = -1, .memory_total = -1, .nvlink_errors = -1
+	};
 }
 
 static void end(void)
@@ -146,7 +148,8 @@ static struct rw_scan scan(uint32_t nan, uint32_t inf, uint64_t first_bad)
 Test(usual, a_place_that_was_bad_from_the_start_covers_up_to_twice_as_much)
 {
 	struct usual usual = { .from_start = true };
-	struct rw_scan ten = scan(4, 6, 32), twenty = scan(10, 10, 32), more = scan(10, 11, 32), earlier = scan(4, 6, 31), later = scan(4, 6, 33);
+	struct rw_scan ten = scan(4, 6, 32), twenty = scan(10, 10, 32), more = scan(10, 11, 32),
+		       earlier = scan(4, 6, 31), later = scan(4, 6, 33);
 
 	usual_widen(&usual, &ten);
 	usual_widen(&usual, &ten);

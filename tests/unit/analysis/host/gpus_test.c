@@ -102,7 +102,8 @@ Test(gpus, the_latest_readings_are_kept)
 	gpus_free(&gpus);
 }
 
-static void add_xid(struct gpus *gpus, enum analysis_gpu_source source, uint64_t at_ns, uint32_t number, int32_t pid, const char *text)
+static void add_xid(struct gpus *gpus, enum analysis_gpu_source source, uint64_t at_ns, uint32_t number, int32_t pid,
+		    const char *text)
 {
 	struct analysis_gpu_event event = { .source = source, .at_ns = at_ns, .xid = number, .pid = pid };
 
@@ -152,7 +153,9 @@ Test(gpus, the_latest_xids_are_kept)
 
 static int add_port(struct ports *ports, const char *name, int32_t number, uint64_t second, int64_t downed)
 {
-	struct analysis_port_state state = { .number = number, .at_ns = second * SECOND, .active = second != 3, .mbit_s = 400000 };
+	struct analysis_port_state state = {
+		.number = number, .at_ns = second * SECOND, .active = second != 3, .mbit_s = 400000
+	};
 
 	snprintf(state.name, sizeof(state.name), "%s", name);
 	for (int i = 0; i < ANALYSIS_PORT_COUNTERS; i++)
@@ -205,7 +208,10 @@ Test(ports, the_latest_readings_of_the_first_ports_are_kept)
 
 static struct process killed(void)
 {
-	return (struct process){ .kernel_pid = 4711, .life = ANALYSIS_KILLED, .exit_status = SIGKILL, .created_ns = 10 * SECOND,
+	return (struct process){ .kernel_pid = 4711,
+				 .life = ANALYSIS_KILLED,
+				 .exit_status = SIGKILL,
+				 .created_ns = 10 * SECOND,
 				 .last_ns = 100 * SECOND };
 }
 

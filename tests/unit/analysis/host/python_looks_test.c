@@ -243,7 +243,8 @@ Test(python_looks, garbage_collection_is_told_where_most_looks_saw_it)
 	destroy(&scene);
 }
 
-/* The cause of a late rank has it, whatever else is known of its threads, and the advice is to the thread that has the lock. */
+/* The cause of a late rank has it, whatever else is known of its threads, and the advice is to the thread that has the
+ * lock. */
 Test(python_looks, a_cause_has_them)
 {
 	struct scene scene = made();
@@ -257,7 +258,8 @@ Test(python_looks, a_cause_has_them)
 	cr_expect_eq(cause.python.holder, OTHER);
 	cause.class_ = RW_CAUSE_LOCK;
 	advice_find(advice, sizeof(advice), &cause, &scene.process);
-	cr_expect_str_eq(advice, "let that thread release Python's lock (GIL) while it works, or move its work into a process");
+	cr_expect_str_eq(advice,
+			 "let that thread release Python's lock (GIL) while it works, or move its work into a process");
 	cause_find(&scene.intern, &scene.process, OTHER, &window, 1, &cause);
 	cr_expect_eq(cause.python.looks, 0, "nobody asked about that thread");
 	destroy(&scene);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Evidence of a thread, and how much of given windows it explains: on milliseconds of a clock, where each piece lies exactly. */
+/* Evidence of a thread, and how much of given windows it explains: on milliseconds of a clock, where each piece lies
+ * exactly. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,15 @@ static void end(struct seen *seen)
 /* The kernel saw it wait in this call, ended by a thread of this number (0: by none). */
 static struct analysis_wait a_wait(uint64_t from_ms, uint64_t to_ms, int32_t system_call, uint32_t waker)
 {
-	struct analysis_wait wait = { .kind = ANALYSIS_WAIT_INTERVAL, .level = RW_LEVEL_EBPF, .tid = THREAD, .start_ns = from_ms * MS,
-				      .end_ns = to_ms * MS, .blocked_ns = (to_ms - from_ms) * MS, .state = 'S', .system_call = system_call, .fd = -1,
+	struct analysis_wait wait = { .kind = ANALYSIS_WAIT_INTERVAL,
+				      .level = RW_LEVEL_EBPF,
+				      .tid = THREAD,
+				      .start_ns = from_ms * MS,
+				      .end_ns = to_ms * MS,
+				      .blocked_ns = (to_ms - from_ms) * MS,
+				      .state = 'S',
+				      .system_call = system_call,
+				      .fd = -1,
 				      .waker_tid = waker };
 
 	if (waker)
@@ -41,7 +49,8 @@ static struct analysis_wait a_wait(uint64_t from_ms, uint64_t to_ms, int32_t sys
 }
 
 /* Short ones, summed: so much of the time, the longest of them so long. */
-static struct analysis_wait short_waits(uint64_t from_ms, uint64_t to_ms, uint64_t blocked_ms, uint64_t longest_ns, uint32_t waker)
+static struct analysis_wait short_waits(uint64_t from_ms, uint64_t to_ms, uint64_t blocked_ms, uint64_t longest_ns,
+					uint32_t waker)
 {
 	struct analysis_wait wait = a_wait(from_ms, to_ms, SYS_futex, waker);
 
@@ -242,7 +251,8 @@ Test(tally, the_latest_pieces_are_kept_and_since_when_is_known)
 }
 
 /* counter: of its time in run queues, cumulative; it ran in between when that grows. */
-static const struct evidence_piece *sample(struct seen *seen, uint64_t at_ms, uint64_t since_ms, uint64_t queue_ms, uint64_t cpu_ms)
+static const struct evidence_piece *sample(struct seen *seen, uint64_t at_ms, uint64_t since_ms, uint64_t queue_ms,
+					   uint64_t cpu_ms)
 {
 	struct analysis_wait wait = a_wait(since_ms, at_ms, SYS_fsync, 0);
 
@@ -273,7 +283,8 @@ Test(tally, a_sample_stands_for_the_time_since_the_one_before_but_not_for_long)
 	end(&seen);
 }
 
-/* It closes a file until it calls NCCL at 1110 ms, and sleeps then. Calls and samples reach the analysis by different ways. */
+/* It closes a file until it calls NCCL at 1110 ms, and sleeps then. Calls and samples reach the analysis by different
+ * ways. */
 Test(tally, a_sample_does_not_stand_for_the_time_before_its_thread_called_NCCL)
 {
 	for (int order = 0; order < 2; order++) {
@@ -297,7 +308,8 @@ Test(tally, a_sample_does_not_stand_for_the_time_before_its_thread_called_NCCL)
 	}
 }
 
-/* It has no CPU from 1000 ms on, gets one at 1130 ms, and calls at once: its counter shows the wait only in the sample after the call. */
+/* It has no CPU from 1000 ms on, gets one at 1130 ms, and calls at once: its counter shows the wait only in the sample
+ * after the call. */
 Test(tally, a_wait_for_a_cpu_counts_up_to_the_call_that_it_delayed)
 {
 	for (int order = 0; order < 2; order++) {
@@ -359,7 +371,8 @@ Test(tally, time_in_run_queues_before_the_piece_is_not_the_piece_s)
 	setup(&seen);
 	sample(&seen, 1000, 0, 5, 100);
 	cr_expect_eq(sample(&seen, 6000, 0, 405, 1100)->run_queue_ns, 0);
-	cr_expect_eq(sample(&seen, 7000, 0, 1375, 1110)->run_queue_ns, 230 * MS, "it ran for 10 ms, so 230 ms at least lie in the last 250");
+	cr_expect_eq(sample(&seen, 7000, 0, 1375, 1110)->run_queue_ns, 230 * MS,
+		     "it ran for 10 ms, so 230 ms at least lie in the last 250");
 	end(&seen);
 }
 
@@ -382,7 +395,8 @@ Test(tally, what_few_samples_show_is_assumed_and_a_thread_that_has_not_run_is_se
 
 	cr_expect(one.by_class[RW_CAUSE_IO] && !tally_shows(&one, RW_CAUSE_IO));
 	cr_expect(two.by_class[RW_CAUSE_IO] && tally_shows(&two, RW_CAUSE_IO));
-	cr_expect(seldom.by_class[RW_CAUSE_IO] && !tally_shows(&seldom, RW_CAUSE_IO), "each one stands for a quarter of a second before it");
+	cr_expect(seldom.by_class[RW_CAUSE_IO] && !tally_shows(&seldom, RW_CAUSE_IO),
+		  "each one stands for a quarter of a second before it");
 	cr_expect(same.by_class[RW_CAUSE_IO] && tally_shows(&same, RW_CAUSE_IO));
 }
 
@@ -451,8 +465,15 @@ Test(convoy, a_lock_that_several_threads_pass_on_in_short_turns)
 static void sample_cpu(struct seen *seen, uint32_t tid, uint64_t from_ms, uint64_t to_ms, uint64_t each_ms)
 {
 	for (uint64_t at_ms = from_ms, cpu_ms = 7; at_ms <= to_ms; at_ms += 50, cpu_ms += each_ms) {
-		struct analysis_wait look = { .kind = ANALYSIS_WAIT_SAMPLE, .level = RW_LEVEL_EBPF, .tid = tid, .start_ns = at_ms * MS,
-					      .end_ns = at_ms * MS, .cpu_ns = cpu_ms * MS, .state = 'S', .system_call = SYS_futex, .fd = -1 };
+		struct analysis_wait look = { .kind = ANALYSIS_WAIT_SAMPLE,
+					      .level = RW_LEVEL_EBPF,
+					      .tid = tid,
+					      .start_ns = at_ms * MS,
+					      .end_ns = at_ms * MS,
+					      .cpu_ns = cpu_ms * MS,
+					      .state = 'S',
+					      .system_call = SYS_futex,
+					      .fd = -1 };
 		add(seen, look);
 	}
 }
@@ -484,7 +505,8 @@ Test(convoy, how_much_of_a_processor_those_use_who_pass_the_lock_on)
 	end(&seen);
 }
 
-/* As take_gil() waits: 5 ms until its timer ends, again and again, and only the last wait is ended by who gives the lock up. */
+/* As take_gil() waits: 5 ms until its timer ends, again and again, and only the last wait is ended by who gives the
+ * lock up. */
 Test(convoy, of_a_lock_that_is_waited_for_with_a_timer_few_ends_name_nobody)
 {
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks that do not come to the init of a communicator whose members are on several hosts: each host has an analysis and a node half of its own, and
- * the job half hears them all. */
+/* Ranks that do not come to the init of a communicator whose members are on several hosts: each host has an analysis
+ * and a node half of its own, and the job half hears them all. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -108,7 +108,8 @@ static void note(void *argument, const struct rw_finding *finding)
 	told->standing = finding->standing;
 	told->waiting = finding->late.waiting_count;
 	snprintf(told->text, sizeof(told->text), "%s", finding->text);
-	snprintf(told->host, sizeof(told->host), "%s", finding->where_count && finding->where[0].host ? finding->where[0].host : "");
+	snprintf(told->host, sizeof(told->host), "%s",
+		 finding->where_count && finding->where[0].host ? finding->where[0].host : "");
 	snprintf(told->cause, sizeof(told->cause), "%s", finding->cause.text ? finding->cause.text : "");
 }
 
@@ -174,7 +175,8 @@ static void start_host(struct play *play, int number)
 
 static bool is_member(const struct plan *plan, int rank)
 {
-	return rank >= plan->first && (rank - plan->first) % plan->stride == 0 && (rank - plan->first) / plan->stride < plan->size;
+	return rank >= plan->first && (rank - plan->first) % plan->stride == 0 &&
+	       (rank - plan->first) / plan->stride < plan->size;
 }
 
 static bool has(uint64_t ranks, int rank)
@@ -191,16 +193,25 @@ static enum doing doing_of(const struct play *play, int rank)
 {
 	const struct plan *plan = play->plan;
 
-	return rank != plan->idle || (has(plan->passed, rank) && !has_passed(play, rank)) || (plan->comes_s > 0 && play->now_s >= plan->comes_s) ? WAITS : plan->doing;
+	return rank != plan->idle || (has(plan->passed, rank) && !has_passed(play, rank)) ||
+		       (plan->comes_s > 0 && play->now_s >= plan->comes_s)
+		   ? WAITS
+		   : plan->doing;
 }
 
 static void count_splits(struct play *play, int rank, uint64_t splits)
 {
 	const struct plan *plan = play->plan;
-	const struct rw_communicator parent = { .id = PARENT, .rank = (rank - plan->first) / plan->stride, .nranks = plan->size,
-						.nnodes = plan->hosts, .created_ns = 1, .splits = splits };
+	const struct rw_communicator parent = { .id = PARENT,
+						.rank = (rank - plan->first) / plan->stride,
+						.nranks = plan->size,
+						.nnodes = plan->hosts,
+						.created_ns = 1,
+						.splits = splits };
 
-	cr_assert_eq(analysis_add_communicator(play->hosts[host_of(plan, rank)].analysis, (analysis_process_id)rank + 1, 0, &parent), 0);
+	cr_assert_eq(analysis_add_communicator(play->hosts[host_of(plan, rank)].analysis, (analysis_process_id)rank + 1,
+					       0, &parent),
+		     0);
 }
 
 /* It has been through the split. */
@@ -211,14 +222,17 @@ static void go_on(struct play *play, int rank)
 	count_splits(play, rank, SPLITS + 1);
 	cr_assert_eq(analysis_set_init(analysis, (analysis_process_id)rank + 1, &(struct rw_init){ 0 }), 0);
 	if (play->plan->ended)
-		analysis_set_life(analysis, (analysis_process_id)rank + 1, ANALYSIS_EXITED, 0, ns(100 * host_of(play->plan, rank) + play->plan->passes_s));
+		analysis_set_life(analysis, (analysis_process_id)rank + 1, ANALYSIS_EXITED, 0,
+				  ns(100 * host_of(play->plan, rank) + play->plan->passes_s));
 }
 
 static void add(struct play *play, int rank)
 {
 	const struct plan *plan = play->plan;
 	struct host *host = &play->hosts[host_of(plan, rank)];
-	struct rw_box_header box = { .world_rank = rank, .world_size = plan->hosts * plan->per_host, .job = "j", .watchdog_ms = 600000 };
+	struct rw_box_header box = {
+		.world_rank = rank, .world_size = plan->hosts * plan->per_host, .job = "j", .watchdog_ms = 600000
+	};
 	struct analysis_process process = { .id = (analysis_process_id)rank + 1, .pid = 1000 + rank, .box = &box };
 
 	snprintf(box.host, sizeof(box.host), "h%d", host_of(plan, rank));
@@ -233,7 +247,10 @@ static void read_places(struct play *play, int number)
 	struct host *host = &play->hosts[number];
 
 	for (const struct place *place = play->plan->places; place->size; place++) {
-		const struct rw_init init = { .since_ns = ns(100 * number + 1), .id = (uint64_t)place->id, .nranks = place->size, .rank = place->comm_rank };
+		const struct rw_init init = { .since_ns = ns(100 * number + 1),
+					      .id = (uint64_t)place->id,
+					      .nranks = place->size,
+					      .rank = place->comm_rank };
 		if (host_of(play->plan, place->rank) != number)
 			continue;
 		if (!host->added[place->rank])
@@ -261,8 +278,13 @@ static void read_boxes(struct play *play, int number)
 			go_on(play, rank);
 			continue;
 		}
-		const struct rw_init init = { .since_ns = ns(100 * number + (plan->comes_s > 0 && rank == plan->idle ? plan->comes_s : 1)), .id = 77,
-					      .nranks = plan->size, .rank = (rank - plan->first) / plan->stride, .parent = plan->split ? PARENT : 0 };
+		const struct rw_init init = {
+			.since_ns = ns(100 * number + (plan->comes_s > 0 && rank == plan->idle ? plan->comes_s : 1)),
+			.id = 77,
+			.nranks = plan->size,
+			.rank = (rank - plan->first) / plan->stride,
+			.parent = plan->split ? PARENT : 0
+		};
 		if ((comes || doing == DEAD) && host->added[rank])
 			cr_assert_eq(analysis_set_init(host->analysis, (analysis_process_id)rank + 1, &init), 0);
 		if (doing == DEAD)
@@ -274,7 +296,8 @@ static void read_boxes(struct play *play, int number)
 static void look_for_absentees(struct play *play, int number)
 {
 	static const enum analysis_absence absences[] = {
-		[WAITS] = ANALYSIS_ABSENT_IDLE, [IDLE] = ANALYSIS_ABSENT_IDLE, [BUSY] = ANALYSIS_ABSENT_BUSY, [STOPPED] = ANALYSIS_ABSENT_STOPPED,
+		[WAITS] = ANALYSIS_ABSENT_IDLE,     [IDLE] = ANALYSIS_ABSENT_IDLE,
+		[BUSY] = ANALYSIS_ABSENT_BUSY,      [STOPPED] = ANALYSIS_ABSENT_STOPPED,
 		[UNSEEN] = ANALYSIS_ABSENT_UNKNOWN, [DEAD] = ANALYSIS_ABSENT_UNKNOWN,
 	};
 	const struct plan *plan = play->plan;
@@ -332,8 +355,14 @@ static struct plan whole(int hosts, enum doing doing)
 {
 	const int per_host = 4;
 
-	return (struct plan){ .hosts = hosts, .per_host = per_host, .size = hosts * per_host, .stride = 1, .idle = hosts * per_host - 2, .doing = doing,
-			      .lost_host = -1, .seconds = 30 };
+	return (struct plan){ .hosts = hosts,
+			      .per_host = per_host,
+			      .size = hosts * per_host,
+			      .stride = 1,
+			      .idle = hosts * per_host - 2,
+			      .doing = doing,
+			      .lost_host = -1,
+			      .seconds = 30 };
 }
 
 /* The same rank of each host, as data parallelism has it where tensor parallelism lies within hosts. */
@@ -384,7 +413,8 @@ Test(births, a_rank_that_does_not_come_is_named)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct play played = play(&cases[i].plan);
 		expect_named(&played, cases[i].kind, cases[i].what);
-		cr_expect(played.told.at_s >= cases[i].from_s && played.told.at_s <= cases[i].to_s, "%s: after %f s", cases[i].what, played.told.at_s);
+		cr_expect(played.told.at_s >= cases[i].from_s && played.told.at_s <= cases[i].to_s, "%s: after %f s",
+			  cases[i].what, played.told.at_s);
 	}
 }
 
@@ -541,12 +571,15 @@ Test(births, a_collector_that_starts_anew_is_heard)
 	expect_named(&played, RW_KIND_HANG, "restarted");
 }
 
-/* Two ranks a host. Rank 1 is missing in one init because it waits for rank 5 in another: it is no more than idle, too. */
+/* Two ranks a host. Rank 1 is missing in one init because it waits for rank 5 in another: it is no more than idle, too.
+ */
 Test(births, who_waits_itself_is_not_the_one_to_be_named)
 {
 	static const struct place places[] = { { 0, 7, 4, 0 }, { 2, 7, 4, 2 }, { 3, 7, 4, 3 }, { 1, 8, 4, 0 },
 					       { 4, 9, 4, 0 }, { 6, 9, 4, 2 }, { 7, 9, 4, 3 }, { 0 } };
-	const struct plan plan = { .hosts = 4, .per_host = 2, .idle = 5, .doing = IDLE, .lost_host = -1, .seconds = 30, .places = places };
+	const struct plan plan = {
+		.hosts = 4, .per_host = 2, .idle = 5, .doing = IDLE, .lost_host = -1, .seconds = 30, .places = places
+	};
 	struct play played = play(&plan);
 
 	cr_expect_eq(played.told.opened, 1, "%s", played.told.text);
@@ -556,11 +589,18 @@ Test(births, who_waits_itself_is_not_the_one_to_be_named)
 
 Test(births, ranks_of_several_hosts_that_make_communicators_in_another_order_are_a_circle)
 {
-	static const struct place places[] = { { 0, 7, 8, 0 }, { 1, 8, 8, 1 }, { 2, 8, 8, 2 }, { 3, 8, 8, 3 }, { 4, 8, 8, 4 }, { 5, 8, 8, 5 },
+	static const struct place places[] = { { 0, 7, 8, 0 }, { 1, 8, 8, 1 }, { 2, 8, 8, 2 },
+					       { 3, 8, 8, 3 }, { 4, 8, 8, 4 }, { 5, 8, 8, 5 },
 					       { 6, 8, 8, 6 }, { 7, 8, 8, 7 }, { 0 } };
 
 	for (int hosts = 1; hosts <= 8; hosts *= 2) {
-		const struct plan plan = { .hosts = hosts, .per_host = 8 / hosts, .idle = -1, .doing = IDLE, .lost_host = -1, .seconds = 30, .places = places };
+		const struct plan plan = { .hosts = hosts,
+					   .per_host = 8 / hosts,
+					   .idle = -1,
+					   .doing = IDLE,
+					   .lost_host = -1,
+					   .seconds = 30,
+					   .places = places };
 		struct play played = play(&plan);
 		/* Also where both ranks are on one host: that sees too few of the others. */
 		cr_expect_eq(played.told.opened, hosts > 1, "%d hosts: %s", hosts, played.told.text);
@@ -570,7 +610,9 @@ Test(births, ranks_of_several_hosts_that_make_communicators_in_another_order_are
 			continue;
 		cr_expect_eq(played.told.standing, RW_STANDING_CIRCLE);
 		cr_expect_eq(played.told.confidence, RW_INCONCLUSIVE);
-		cr_expect(strstr(played.told.text, "ranks 0,1 wait for each other: rank 0 in ncclCommInitRank of 8 ranks for rank 1"), "%s", played.told.text);
+		cr_expect(strstr(played.told.text,
+				 "ranks 0,1 wait for each other: rank 0 in ncclCommInitRank of 8 ranks for rank 1"),
+			  "%s", played.told.text);
 	}
 }
 
@@ -579,7 +621,8 @@ struct batch {
 	struct rw_message messages[8];
 };
 
-static void add_message(struct batch *batch, enum rw_message_type type, int32_t rank, uint8_t function, struct rw_message message)
+static void add_message(struct batch *batch, enum rw_message_type type, int32_t rank, uint8_t function,
+			struct rw_message message)
 {
 	message.type = (uint8_t)type;
 	message.rank = rank;
@@ -587,24 +630,43 @@ static void add_message(struct batch *batch, enum rw_message_type type, int32_t 
 	batch->messages[batch->header.count++] = message;
 }
 
-/* Rank 0 waits in an operation that rank 1 of another host has not called, says its host, and that it does nothing: because it waits in an init? */
+/* Rank 0 waits in an operation that rank 1 of another host has not called, says its host, and that it does nothing:
+ * because it waits in an init? */
 static void tell(struct play *played, uint64_t number, bool in_init)
 {
-	struct batch here = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = number, .start = 1, .host = "h0", .job = "j" } };
+	struct batch here = { .header = { .magic = RW_BATCH_MAGIC,
+					  .version = RW_BATCH_VERSION,
+					  .number = number,
+					  .start = 1,
+					  .host = "h0",
+					  .job = "j" } };
 	struct batch there = here;
 
 	strcpy(there.header.host, "h1");
 	add_message(&here, RW_MESSAGE_FLIGHT, 0, RW_FUNCTION_ALL_REDUCE,
-		    (struct rw_message){ .flight = { .comm = 5, .sequence = 9, .age_ms = (uint32_t)(2000 + 1000 * number), .peer_or_root = -1,
-						     .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS, .phase = RW_PHASE_RUNNING } });
+		    (struct rw_message){ .flight = { .comm = 5,
+						     .sequence = 9,
+						     .age_ms = (uint32_t)(2000 + 1000 * number),
+						     .peer_or_root = -1,
+						     .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS,
+						     .phase = RW_PHASE_RUNNING } });
 	add_message(&there, RW_MESSAGE_CALLS, 1, RW_FUNCTION_ALL_REDUCE,
 		    (struct rw_message){ .calls = { .comm = 5, .next = 9, .calls = UINT64_MAX, .idle_ms = 2000 } });
-	add_message(&there, RW_MESSAGE_WHY, 1, 0, (struct rw_message){ .why = { .idle_ms = 4000, .progress = RW_MESSAGE_STANDS } });
+	add_message(&there, RW_MESSAGE_WHY, 1, 0,
+		    (struct rw_message){ .why = { .idle_ms = 4000, .progress = RW_MESSAGE_STANDS } });
 	if (in_init)
 		add_message(&there, RW_MESSAGE_INIT, 1, 0,
-			    (struct rw_message){ .init = { .init = 77, .size = 2, .comm_rank = 1, .world_size = 4, .age_ms = (uint32_t)(1000 * (number - 9)) } });
-	cr_assert_eq(job_half_take(played->judge, &here, sizeof(here.header) + here.header.count * RW_MESSAGE_SIZE, ns((double)number), NULL), 0);
-	cr_assert_eq(job_half_take(played->judge, &there, sizeof(there.header) + there.header.count * RW_MESSAGE_SIZE, ns((double)number), NULL), 0);
+			    (struct rw_message){ .init = { .init = 77,
+							   .size = 2,
+							   .comm_rank = 1,
+							   .world_size = 4,
+							   .age_ms = (uint32_t)(1000 * (number - 9)) } });
+	cr_assert_eq(job_half_take(played->judge, &here, sizeof(here.header) + here.header.count * RW_MESSAGE_SIZE,
+				   ns((double)number), NULL),
+		     0);
+	cr_assert_eq(job_half_take(played->judge, &there, sizeof(there.header) + there.header.count * RW_MESSAGE_SIZE,
+				   ns((double)number), NULL),
+		     0);
 	job_half_tick(played->judge, ns((double)number));
 }
 

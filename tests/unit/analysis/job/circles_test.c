@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks of several hosts that wait for each other in transfers between two ranks. Made of messages, which come late and out of order. */
+/* Ranks of several hosts that wait for each other in transfers between two ranks. Made of messages, which come late and
+ * out of order. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,11 @@ static void keep(void *argument, const struct rw_finding *finding)
 
 static struct batch batch_of(int32_t rank, int second, const struct stander *stander, int32_t ranks)
 {
-	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 4, .number = (uint64_t)second, .start = 7 } };
+	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC,
+					   .version = RW_BATCH_VERSION,
+					   .count = 4,
+					   .number = (uint64_t)second,
+					   .start = 7 } };
 
 	snprintf(batch.header.host, sizeof(batch.header.host), "h%d", rank);
 	strcpy(batch.header.job, "j");
@@ -132,14 +137,20 @@ Test(circles, two_that_send_to_each_other_and_receive_only_behind_that)
 	const struct stander unlike[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_SEND, LONE, 0, 17 } };
 	const struct stander receive[] = { { RW_FUNCTION_RECV, LONE, 1, 40 }, { RW_FUNCTION_RECV, LONE, 0, 41 } };
 
-	expect_circle(alike, 2, "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank 1 in Send #40 ");
-	expect_circle(unlike, 2, "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank 1 in Send #17 ");
+	expect_circle(alike, 2,
+		      "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank "
+		      "1 in Send #40 ");
+	expect_circle(unlike, 2,
+		      "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank "
+		      "1 in Send #17 ");
 	expect_circle(receive, 2, "ranks 0,1 wait for each other: rank 0 in Recv #40 ");
 }
 
 Test(circles, each_of_three_sends_to_the_next)
 {
-	const struct stander standers[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_SEND, LONE, 2, 40 }, { RW_FUNCTION_SEND, LONE, 0, 41 } };
+	const struct stander standers[] = { { RW_FUNCTION_SEND, LONE, 1, 40 },
+					    { RW_FUNCTION_SEND, LONE, 2, 40 },
+					    { RW_FUNCTION_SEND, LONE, 0, 41 } };
 
 	expect_circle(standers, 3, "ranks 0-2 wait for each other: rank 0 in Send #40 ");
 }
@@ -148,13 +159,17 @@ Test(circles, one_that_sends_and_one_that_reduces_first_on_the_same_communicator
 {
 	const struct stander standers[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_ALL_REDUCE, LONE, -1, 40 } };
 
-	expect_circle(standers, 2, "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank 1 in AllReduce #40 ");
+	expect_circle(standers, 2,
+		      "ranks 0,1 wait for each other: rank 0 in Send #40 on a communicator of 2 ranks for rank 1, rank "
+		      "1 in AllReduce #40 ");
 }
 
 /* Rank 1 receives, and from another rank than the one that sends to it. */
 Test(circles, who_receives_from_another_one_has_not_come)
 {
-	const struct stander standers[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_RECV, LONE, 2, 40 }, { RW_FUNCTION_RECV, LONE, 0, 40 } };
+	const struct stander standers[] = { { RW_FUNCTION_SEND, LONE, 1, 40 },
+					    { RW_FUNCTION_RECV, LONE, 2, 40 },
+					    { RW_FUNCTION_RECV, LONE, 0, 40 } };
 
 	expect_circle(standers, 3, "ranks 0-2 wait for each other: rank 0 in Send #40 ");
 }
@@ -175,7 +190,9 @@ Test(circles, two_ends_of_one_transfer_are_in_none)
 {
 	const struct stander ends[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_RECV, LONE, 0, 40 } };
 	const struct stander one_is_late[] = { { RW_FUNCTION_SEND, LONE, 1, 41 }, { RW_FUNCTION_RECV, LONE, 0, 40 } };
-	const struct stander chain[] = { { RW_FUNCTION_SEND, LONE, 1, 40 }, { RW_FUNCTION_SEND, LONE, 2, 40 }, { RW_FUNCTION_RECV, LONE, 1, 40 } };
+	const struct stander chain[] = { { RW_FUNCTION_SEND, LONE, 1, 40 },
+					 { RW_FUNCTION_SEND, LONE, 2, 40 },
+					 { RW_FUNCTION_RECV, LONE, 1, 40 } };
 
 	expect_nothing(ends, 2);
 	expect_nothing(one_is_late, 2);

@@ -108,7 +108,8 @@ Test(course, totals_wrap_and_come_in_any_order)
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1000000, "modulo 2^32");
 	row(0, 4, UINT32_MAX - 999999, 0, 0, 12 * SECOND);
 	row(0, 6, 500000, 0, 0, 12 * SECOND);
-	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1000000, "one that comes late, and one that comes twice, say nothing");
+	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1000000,
+		     "one that comes late, and one that comes twice, say nothing");
 	row(0, 7, 600000, 0, 0, 12 * SECOND);
 	cr_expect_eq(course_rank(&course, 0)->own_sum_us, 1100000);
 	/* Half of what can be told at once or more: that is taken for an earlier time. */

@@ -80,8 +80,23 @@ static void play(enum many_hosts_fault fault)
 {
 	static struct many_hosts_result result;
 	const struct many_hosts_job job = {
-		.hosts = 4, .per_host = 2, .shape = MANY_FLAT, .operations = 20, .step_ms = 500, .jitter = 0.05, .noise = 0.02, .lasts = 0.5,
-		.differences = 0.01, .fault = fault, .rank = SLOW, .slow = 0.25, .at_s = 20, .seconds = 40, .lose = 0.02, .delay_ms = 200, .seed = 5,
+		.hosts = 4,
+		.per_host = 2,
+		.shape = MANY_FLAT,
+		.operations = 20,
+		.step_ms = 500,
+		.jitter = 0.05,
+		.noise = 0.02,
+		.lasts = 0.5,
+		.differences = 0.01,
+		.fault = fault,
+		.rank = SLOW,
+		.slow = 0.25,
+		.at_s = 20,
+		.seconds = 40,
+		.lose = 0.02,
+		.delay_ms = 200,
+		.seed = 5,
 	};
 
 	many_hosts_look(look);
@@ -104,7 +119,8 @@ Test(job_view, shows_where_the_time_went_and_whom_the_others_waited_for)
 		cr_expect_eq(rows[i].doing, ANALYSIS_DOING_WORKS, "rank %d", i);
 		cr_expect_eq(hosts[i][1] - '0', i / 2);
 		cr_expect(whole_s > 30 && whole_s < 45, "rank %d: %f s", i, whole_s);
-		cr_expect_float_eq(lost_ms[i], (double)rows[i].lost_ns / 1e6, 1 + lost_ms[i] / 100, "the columns hold the same, rank %d", i);
+		cr_expect_float_eq(lost_ms[i], (double)rows[i].lost_ns / 1e6, 1 + lost_ms[i] / 100,
+				   "the columns hold the same, rank %d", i);
 		if (i != SLOW)
 			cr_expect_gt(rows[SLOW].lost_ns, 5 * rows[i].lost_ns, "rank %d", i);
 	}
@@ -162,8 +178,13 @@ static void hear(struct job_half *half, bool waits, uint64_t now_ms)
 	struct {
 		struct rw_batch header;
 		struct rw_message messages[3];
-	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = waits ? 3 : 0, .number = batches++,
-				.host = "a", .job = "j", .start = 1 } };
+	} batch = { .header = { .magic = RW_BATCH_MAGIC,
+				.version = RW_BATCH_VERSION,
+				.count = waits ? 3 : 0,
+				.number = batches++,
+				.host = "a",
+				.job = "j",
+				.start = 1 } };
 
 	batch.messages[0].type = RW_MESSAGE_RANK;
 	batch.messages[0].of_rank.pid = 7;
@@ -171,9 +192,16 @@ static void hear(struct job_half *half, bool waits, uint64_t now_ms)
 	batch.messages[1].member = (struct rw_message_member){ .comm = 9, .size = 2, .hosts = 2 };
 	batch.messages[2].type = RW_MESSAGE_FLIGHT;
 	batch.messages[2].function = RW_FUNCTION_ALL_REDUCE;
-	batch.messages[2].flight = (struct rw_message_flight){ .comm = 9, .sequence = 3, .count = 1, .age_ms = 1500, .peer_or_root = -1,
-							       .phase = RW_PHASE_RUNNING, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS };
-	cr_assert_eq(job_half_take(half, &batch, sizeof(batch.header) + batch.header.count * sizeof(*batch.messages), now_ms * 1000000, NULL), 0);
+	batch.messages[2].flight = (struct rw_message_flight){ .comm = 9,
+							       .sequence = 3,
+							       .count = 1,
+							       .age_ms = 1500,
+							       .peer_or_root = -1,
+							       .phase = RW_PHASE_RUNNING,
+							       .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS };
+	cr_assert_eq(job_half_take(half, &batch, sizeof(batch.header) + batch.header.count * sizeof(*batch.messages),
+				   now_ms * 1000000, NULL),
+		     0);
 }
 
 static bool shows_that_it_waits(struct job_half *half, uint64_t now_ms)
@@ -195,8 +223,8 @@ static void emit_nothing(void *argument, const struct rw_finding *finding)
 	(void)finding;
 }
 
-/* What is in flight is told once a second. What is not told again is over, unless the batch was lost that would have told it: nothing else
- * has come then, either. */
+/* What is in flight is told once a second. What is not told again is over, unless the batch was lost that would have
+ * told it: nothing else has come then, either. */
 Test(job_view, one_lost_batch_does_not_make_a_rank_work_that_waits)
 {
 	static const struct {

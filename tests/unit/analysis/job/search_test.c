@@ -19,7 +19,8 @@ static struct call call_of(uint32_t rank, uint64_t place, uint64_t differs)
 			      .root = -1, .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32 };
 }
 
-static struct rw_message answer_of(uint32_t rank, const struct rw_message_ask_calls *ask, uint8_t index, uint64_t differs)
+static struct rw_message answer_of(uint32_t rank, const struct rw_message_ask_calls *ask, uint8_t index,
+				   uint64_t differs)
 {
 	uint64_t until = ask->from + ((uint64_t)(index + 1) << ask->shift), hash = 0;
 
@@ -27,9 +28,18 @@ static struct rw_message answer_of(uint32_t rank, const struct rw_message_ask_ca
 		hash = call_hash(hash, &(struct call[]){ call_of(rank, place, differs) }[0]);
 	const struct call call = call_of(rank, until - 1, differs);
 	return (struct rw_message){
-		.type = RW_MESSAGE_CALLED, .function = call.function, .rank = (int32_t)rank,
-		.called = { .comm = ask->comm, .count = call.count, .hash = hash, .from = (uint32_t)ask->from,
-			    .sequence = (uint32_t)call.sequence, .root = call.root, .shift = ask->shift, .index = index, .dtype = call.dtype },
+		.type = RW_MESSAGE_CALLED,
+		.function = call.function,
+		.rank = (int32_t)rank,
+		.called = { .comm = ask->comm,
+			    .count = call.count,
+			    .hash = hash,
+			    .from = (uint32_t)ask->from,
+			    .sequence = (uint32_t)call.sequence,
+			    .root = call.root,
+			    .shift = ask->shift,
+			    .index = index,
+			    .dtype = call.dtype },
 	};
 }
 
@@ -110,7 +120,9 @@ Test(search, names_no_call_where_the_answers_contradict_the_hashes)
 
 static struct past_call past_of(uint64_t place)
 {
-	return (struct past_call){ .count = place * 3, .root = -1, .function = RW_FUNCTION_ALL_GATHER, .dtype = RW_DTYPE_INT8 };
+	return (struct past_call){
+		.count = place * 3, .root = -1, .function = RW_FUNCTION_ALL_GATHER, .dtype = RW_DTYPE_INT8
+	};
 }
 
 Test(call_history, keeps_the_latest_calls)

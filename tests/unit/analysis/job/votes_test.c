@@ -6,7 +6,8 @@
 
 enum { VOTES = 6 };
 
-static void expect_ranks(const uint32_t *ranks, uint32_t count, const uint32_t *expected, uint32_t expected_count, const char *what)
+static void expect_ranks(const uint32_t *ranks, uint32_t count, const uint32_t *expected, uint32_t expected_count,
+			 const char *what)
 {
 	cr_assert_eq(count, expected_count, "%u are %s", count, what);
 	for (uint32_t i = 0; i < count; i++)

@@ -24,7 +24,9 @@ struct batch {
 
 static struct batch batch_of(const char *host, uint64_t number)
 {
-	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = number, .start = 7 } };
+	struct batch batch = {
+		.header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = number, .start = 7 }
+	};
 
 	strcpy(batch.header.host, host);
 	strcpy(batch.header.job, "j");
@@ -45,8 +47,12 @@ static struct rw_message rank_message(int32_t rank)
 
 static struct rw_message finding_message(int32_t rank, enum rw_kind kind, enum rw_finding_state state)
 {
-	return (struct rw_message){ .type = RW_MESSAGE_FINDING, .rank = rank,
-				    .finding = { .kind = (uint8_t)kind, .state = (uint8_t)state, .severity = RW_CRITICAL, .confidence = RW_CERTAIN } };
+	return (struct rw_message){ .type = RW_MESSAGE_FINDING,
+				    .rank = rank,
+				    .finding = { .kind = (uint8_t)kind,
+						 .state = (uint8_t)state,
+						 .severity = RW_CRITICAL,
+						 .confidence = RW_CERTAIN } };
 }
 
 static void take(struct world *world, const struct batch *batch, uint64_t now_ns)
@@ -70,7 +76,8 @@ static uint32_t found(const struct world *world)
 	return world_rank(world, 3)->found;
 }
 
-/* What its own host has found of a rank, the job half does not tell again: so a batch that was overtaken must not undo it. */
+/* What its own host has found of a rank, the job half does not tell again: so a batch that was overtaken must not undo
+ * it. */
 Test(world, an_older_batch_does_not_take_back_what_a_newer_one_found)
 {
 	struct world world = { 0 };
@@ -143,7 +150,9 @@ Test(world, a_host_that_has_the_box_of_a_rank_is_believed_before_one_that_has_on
 	struct world world = { 0 };
 	struct batch batch = batch_of("b", 0);
 
-	add(&batch, (struct rw_message){ .type = RW_MESSAGE_ABSENT, .rank = 3, .absent = { .pid = 103, .absence = RW_MESSAGE_ABSENT_IDLE } });
+	add(&batch, (struct rw_message){ .type = RW_MESSAGE_ABSENT,
+					 .rank = 3,
+					 .absent = { .pid = 103, .absence = RW_MESSAGE_ABSENT_IDLE } });
 	take(&world, &batch, ms(1000));
 	cr_expect_str_eq(world.hosts[world_rank(&world, 3)->host].name, "b");
 	claim(&world, "a", 1, RW_MESSAGE_ALIVE);
@@ -189,7 +198,8 @@ static struct rw_message first_row(int32_t rank, uint64_t comm)
 				    .row = { .comm = comm, .row = 1, .calls = 10, .steps = 1 } };
 }
 
-/* By their number it is seen that ranks are to be compared in another way: so none of them may be missed, whatever else a batch has. */
+/* By their number it is seen that ranks are to be compared in another way: so none of them may be missed, whatever else
+ * a batch has. */
 Test(world, each_rank_and_membership_that_is_new_is_a_change)
 {
 	struct world world = { 0 };
@@ -272,7 +282,8 @@ Test(world, a_host_is_silent_after_twice_its_longest_pause_between_two_limits)
 {
 	static const struct {
 		uint64_t pause_ms, silent_ms;
-	} cases[] = { { 0, 6000 }, { 1000, 6000 }, { 3000, 6000 }, { 3001, 6002 }, { 14999, 29998 }, { 15000, 30000 }, { 40000, 30000 } };
+	} cases[] = { { 0, 6000 },      { 1000, 6000 },   { 3000, 6000 },  { 3001, 6002 },
+		      { 14999, 29998 }, { 15000, 30000 }, { 40000, 30000 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct world_host host = { .heard_ns = ms(100), .pause_ns = ms(cases[i].pause_ms) };
@@ -373,7 +384,8 @@ static void end_rows(struct world *world, const struct row_comm *comms, int coun
 }
 
 /* Which of them ranks are compared by, the better one first; another one is not needed where it has no other ranks. */
-static void expect_judged(const char *what, const struct row_comm *comms, int count, const uint64_t *ids, uint32_t judged)
+static void expect_judged(const char *what, const struct row_comm *comms, int count, const uint64_t *ids,
+			  uint32_t judged)
 {
 	struct world world = { 0 };
 	struct job_rows rows = { 0 };

@@ -84,7 +84,9 @@ void *__wrap_malloc(size_t size)
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-	return is_refused(__builtin_return_address(0)) || (size && count > SIZE_MAX / 2 / size) ? NULL : taken(count * size, 0);
+	return is_refused(__builtin_return_address(0)) || (size && count > SIZE_MAX / 2 / size)
+		   ? NULL
+		   : taken(count * size, 0);
 }
 
 static void *regiven(void *block, size_t size)
@@ -106,7 +108,9 @@ void *__wrap_realloc(void *block, size_t size)
 
 void *__wrap_reallocarray(void *block, size_t count, size_t size)
 {
-	return is_refused(__builtin_return_address(0)) || (size && count > SIZE_MAX / 2 / size) ? NULL : regiven(block, count * size);
+	return is_refused(__builtin_return_address(0)) || (size && count > SIZE_MAX / 2 / size)
+		   ? NULL
+		   : regiven(block, count * size);
 }
 
 void __wrap_free(void *block)

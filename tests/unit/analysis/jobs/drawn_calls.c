@@ -111,9 +111,12 @@ void drawn_calls_play(unsigned int number, FILE *all, FILE *sums)
 
 		draw_program(&drawn);
 		play_program(&drawn);
-		fprintf(sums, "  %" PRIu64 " operations, %u layers, %u steps: pattern %u of %u operations, trust %d, step %" PRIu64 ", %" PRId64 "\n", drawn.ticket,
-			drawn.program.layers, drawn.program.steps, steps->version, steps->period, (int)steps->trust, steps->step,
-			steps_told(steps, steps->step));
+		fprintf(sums,
+			"  %" PRIu64
+			" operations, %u layers, %u steps: pattern %u of %u operations, trust %d, step %" PRIu64
+			", %" PRId64 "\n",
+			drawn.ticket, drawn.program.layers, drawn.program.steps, steps->version, steps->period,
+			(int)steps->trust, steps->step, steps_told(steps, steps->step));
 	}
 	steps_free(&drawn.steps);
 }

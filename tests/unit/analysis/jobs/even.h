@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of many operations with little work in between, as tensor parallelism makes them, and replicas of a pipeline: what no
- * single operation shows. Each rank's plugin looks at its GPU in a phase of its own. Shares nothing with analysis/.
+ * Jobs of many operations with little work in between, as tensor parallelism makes them, and replicas of a pipeline:
+ * what no single operation shows. Each rank's plugin looks at its GPU in a phase of its own. Shares nothing with
+ * analysis/.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_EVEN_H
 #define TESTS_UNIT_ANALYSIS_JOBS_EVEN_H

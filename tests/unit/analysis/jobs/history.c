@@ -383,7 +383,8 @@ static void note_progress(struct history *history, int rank, struct rw_operation
 		slot->flags = history->job.hidden == HIDDEN_UNTRACKED ? RW_FLAG_UNTRACKED : RW_FLAG_PROGRESS_SAMPLED_OUT;
 	if (slot->flags || history->job.no_gpu_times)
 		return;
-	if ((history->job.sampled_firsts && !history->is_first) || (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
+	if ((history->job.sampled_firsts && !history->is_first) ||
+	    (sampled && (slot->sequence * 7 + slot->function) % (uint64_t)sampled))
 		slot->flags = RW_FLAG_PROGRESS_SAMPLED_OUT;
 	if (!slot->flags || (history->job.paused >> rank & 1 && slot->function == RW_FUNCTION_ALL_REDUCE))
 		slot->progress = ++history->progress[rank][slot->comm];
@@ -505,7 +506,9 @@ static void mark_step(struct history *history, int step)
 			continue;
 		struct rw_operation *slot =
 		    push((void **)&history->slots, &history->slot_count, &history->slot_room, sizeof(*slot));
-		*slot = (struct rw_operation){ .ticket = ++history->tickets[rank], .count = number, .api_ns = ns(history->host_ms[rank]) };
+		*slot = (struct rw_operation){ .ticket = ++history->tickets[rank],
+					       .count = number,
+					       .api_ns = ns(history->host_ms[rank]) };
 		add_stage(history, history->host_ms[rank], rank, history->slot_count - 1, RW_KNOWN_STEP);
 	}
 }
@@ -583,7 +586,8 @@ static void compute(struct history *history)
 		history->gpu_ms[rank] += history->job.compute_ms + chance(history) * history->job.jitter_ms;
 }
 
-/* In all tensor parallel groups, between what is seen before and behind it: their ranks wait for each other all the same. */
+/* In all tensor parallel groups, between what is seen before and behind it: their ranks wait for each other all the
+ * same. */
 static void hidden_collective(struct history *history)
 {
 	int width = history->job.tensor_parallel;

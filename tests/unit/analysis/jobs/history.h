@@ -20,18 +20,21 @@ enum history_fault_kind {
 	FAULT_HOST_EACH, /* … before every operation */
 	FAULT_DEVICE,    /* its GPU takes `ms` longer in each step */
 	FAULT_ALL,       /* every rank's host stalls (checkpoint) */
-	FAULT_GPU_STUCK, /* its GPU comes to nothing any more from the first step on, while its host launches that step */
-	FAULT_ENDLESS,   /* its GPU does not end the first operation of the first step, which all others end; with `ms` its
-			  * host enqueues nothing more */
+	FAULT_GPU_STUCK, /* its GPU comes to nothing any more from the first step on, while its host launches that step
+			  */
+	FAULT_ENDLESS,   /* its GPU does not end the first operation of the first step, which all others end; with `ms`
+			  * its   host enqueues nothing more */
 	FAULT_NEVER,     /* does not join from the first step on */
 	FAULT_DIES,      /* is killed `ms` after the first step began there, whatever it has launched by then */
 	FAULT_KILLED,
 	FAULT_EXITED,
 	FAULT_STOPPED,
-	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms`; with expert parallelism, that of each group's tokens */
-	FAULT_FULL,     /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill; INFINITY: for ever */
-	FAULT_COUNT,    /* calls the first AllGather of each step with twice the count, which changes nothing else */
-	FAULT_KERNEL,   /* its GPU takes `ms` longer in each step, and its host is seen to wait for it */
+	FAULT_TRANSFER, /* every transfer of the first communicator takes `ms`; with expert parallelism, that of each
+			   group's tokens */
+	FAULT_FULL, /* NCCL's first kernel of each step waits `ms` for room on the rank's GPU, which other kernels fill;
+		       INFINITY: for ever */
+	FAULT_COUNT,  /* calls the first AllGather of each step with twice the count, which changes nothing else */
+	FAULT_KERNEL, /* its GPU takes `ms` longer in each step, and its host is seen to wait for it */
 };
 
 /* What the samplers see of a host stall. */
@@ -93,7 +96,8 @@ struct history_job {
 	double queue_ms;         /* each kernel waits up to so long for room */
 	double skew_ms;          /* ends of an operation are so far apart, from the first rank to the last */
 	int sampled; /* of one operation in so many, alike on all ranks, the GPU's progress is known; 0 = of all */
-	unsigned paused; /* ranks, a bit each, that call a step's last operation after a pause: it has GPU progress there all the same */
+	unsigned paused;     /* ranks, a bit each, that call a step's last operation after a pause: it has GPU progress
+				there all the same */
 	bool sampled_firsts; /* only of the first operation of a step, which comes after a pause */
 	bool no_sizes; /* NCCL does not tell how many ranks a communicator has */
 	bool no_world; /* nor does the launcher */

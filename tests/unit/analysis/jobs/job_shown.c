@@ -7,12 +7,14 @@ static void on_rank(void *argument, const struct analysis_rank_view *rank)
 {
 	FILE *out = argument;
 
-	fprintf(out, "rank %d %s %d, life %d %d, parts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", lost %" PRIu64 ", %" PRIu64
-		" operations, does %d in %s %u #%" PRIu64 " since %" PRIu64 ", %s %s, of %u, heard %" PRIu64 ", '%s' '%s'\n",
-		rank->rank, rank->host, rank->pid, (int)rank->life, rank->exit_status, rank->parts.own_ns, rank->parts.wait_ns,
-		rank->parts.transfer_ns, rank->parts.unseen_ns, rank->lost_ns, rank->operations, (int)rank->doing, rank->comm_name,
-		rank->function, rank->sequence, rank->since_ns, rank->thread, rank->system_call, rank->compared, rank->heard_ns, rank->why,
-		rank->reason);
+	fprintf(out,
+		"rank %d %s %d, life %d %d, parts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", lost %" PRIu64
+		", %" PRIu64 " operations, does %d in %s %u #%" PRIu64 " since %" PRIu64
+		", %s %s, of %u, heard %" PRIu64 ", '%s' '%s'\n",
+		rank->rank, rank->host, rank->pid, (int)rank->life, rank->exit_status, rank->parts.own_ns,
+		rank->parts.wait_ns, rank->parts.transfer_ns, rank->parts.unseen_ns, rank->lost_ns, rank->operations,
+		(int)rank->doing, rank->comm_name, rank->function, rank->sequence, rank->since_ns, rank->thread,
+		rank->system_call, rank->compared, rank->heard_ns, rank->why, rank->reason);
 }
 
 static void on_communicator(void *argument, const struct analysis_communicator_view *communicator)
@@ -29,8 +31,8 @@ static void on_flight(void *argument, const struct analysis_flight *flight)
 {
 	FILE *out = argument;
 
-	fprintf(out, "in flight: %s of %d, %u #%" PRIu64 ", %u × %" PRIu64 ", %d unseen, here", flight->comm_name, flight->comm_size,
-		flight->function, flight->sequence, flight->dtype, flight->count, flight->unseen);
+	fprintf(out, "in flight: %s of %d, %u #%" PRIu64 ", %u × %" PRIu64 ", %d unseen, here", flight->comm_name,
+		flight->comm_size, flight->function, flight->sequence, flight->dtype, flight->count, flight->unseen);
 	for (size_t i = 0; i < flight->joined_count; i++)
 		fprintf(out, " %d %s", flight->joined[i], flight->joined_phase[i]);
 	fputs(", missing", out);
@@ -57,10 +59,12 @@ void job_shown(FILE *out, const struct job_view *view, const struct job_half_sum
 	struct analysis_summary summary = { 0 };
 
 	fprintf(out,
-		"%u hosts, %u silent, %u ranks of %d, %u communicators, generation %u, %" PRIu64 " batches, %" PRIu64 " messages, %" PRIu64
-		" missed, %" PRIu64 " unsent, %" PRIu64 " bad, %" PRIu64 " ignored, %" PRIu64 " rows, %" PRIu64 " unaligned, %u findings\n",
-		is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->generation, is->batches, is->messages,
-		is->missed, is->unsent, is->bad, is->ignored, is->rows, is->unaligned, is->findings_opened);
+		"%u hosts, %u silent, %u ranks of %d, %u communicators, generation %u, %" PRIu64 " batches, %" PRIu64
+		" messages, %" PRIu64 " missed, %" PRIu64 " unsent, %" PRIu64 " bad, %" PRIu64 " ignored, %" PRIu64
+		" rows, %" PRIu64 " unaligned, %u findings\n",
+		is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->generation, is->batches,
+		is->messages, is->missed, is->unsent, is->bad, is->ignored, is->rows, is->unaligned,
+		is->findings_opened);
 	job_view_ranks(view, on_rank, out);
 	job_view_communicators(view, on_communicator, out);
 	job_view_flights(view, on_flight, out);

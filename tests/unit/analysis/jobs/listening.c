@@ -61,8 +61,8 @@ static void tell_account(const struct analysis *analysis)
 	struct analysis_pipeline pipeline;
 
 	analysis_tell_account(analysis, &told);
-	fprintf(kept.answers, "  own %.3g, wait %.3g (nobody %.3g), transfer %.3g, unseen %.3g%s\n", told.own, told.wait, told.nobody, told.transfer,
-		told.unseen, told.left_out ? ", left out" : "");
+	fprintf(kept.answers, "  own %.3g, wait %.3g (nobody %.3g), transfer %.3g, unseen %.3g%s\n", told.own,
+		told.wait, told.nobody, told.transfer, told.unseen, told.left_out ? ", left out" : "");
 	for (uint32_t i = 0; i < told.loss_count; i++) {
 		const struct analysis_loss *loss = &told.losses[i];
 
@@ -73,9 +73,9 @@ static void tell_account(const struct analysis *analysis)
 	}
 	analysis_tell_pipeline(analysis, &pipeline);
 	if (pipeline.pipelines)
-		fprintf(kept.answers, "  pipelines %u of %d, %s%s, %u end in rank %d, local %d\n", pipeline.pipelines, pipeline.stages,
-			pipeline.open ? "open, " : "", pipeline.likely ? "likely" : "certain", pipeline.rank_count, pipeline.lowest,
-			pipeline.local_rank);
+		fprintf(kept.answers, "  pipelines %u of %d, %s%s, %u end in rank %d, local %d\n", pipeline.pipelines,
+			pipeline.stages, pipeline.open ? "open, " : "", pipeline.likely ? "likely" : "certain",
+			pipeline.rank_count, pipeline.lowest, pipeline.local_rank);
 }
 
 void __wrap_analysis_free(struct analysis *analysis)
@@ -86,8 +86,10 @@ void __wrap_analysis_free(struct analysis *analysis)
 	shown_in_the_end(kept.all, analysis);
 	tell_account(analysis);
 	analysis_summarise(analysis, &summary);
-	fprintf(kept.answers, "  %u processes, %u communicators, %lu operations, %lu steps of %.4g ms after one of %.4g, %u findings\n",
-		summary.processes, summary.communicators, summary.operations, summary.steps, summary.step_ms, summary.first_step_ms,
-		summary.findings_opened);
+	fprintf(
+	    kept.answers,
+	    "  %u processes, %u communicators, %lu operations, %lu steps of %.4g ms after one of %.4g, %u findings\n",
+	    summary.processes, summary.communicators, summary.operations, summary.steps, summary.step_ms,
+	    summary.first_step_ms, summary.findings_opened);
 	__real_analysis_free(analysis);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The linker leads analysis_new(), _tick() and _free() of all jobs here (--wrap): what the analysis says meanwhile goes to
- * kept_answers.h, and what its views and its account show.
+ * The linker leads analysis_new(), _tick() and _free() of all jobs here (--wrap): what the analysis says meanwhile goes
+ * to kept_answers.h, and what its views and its account show.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_LISTENING_H
 #define TESTS_UNIT_ANALYSIS_JOBS_LISTENING_H

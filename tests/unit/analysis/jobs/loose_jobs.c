@@ -196,9 +196,11 @@ static int drawn_member(struct loose *loose, int communicator)
 
 static void draw_pattern(struct loose *loose)
 {
-	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST,
-					     RW_FUNCTION_SEND, RW_FUNCTION_REDUCE, RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_ALL_REDUCE };
-	static const uint8_t dtypes[] = { RW_DTYPE_BFLOAT16, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT16, RW_DTYPE_INT32, RW_DTYPE_FLOAT8_E4M3 };
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
+					     RW_FUNCTION_BROADCAST,  RW_FUNCTION_SEND,       RW_FUNCTION_REDUCE,
+					     RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_ALL_REDUCE };
+	static const uint8_t dtypes[] = { RW_DTYPE_BFLOAT16, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT16, RW_DTYPE_INT32,
+					  RW_DTYPE_FLOAT8_E4M3 };
 	static const uint64_t counts[] = { 1, 8, 9, 512, 4096, 1 << 20 };
 
 	loose->calls = 2 + (int)drawn(loose, MOST_CALLS - 1);
@@ -222,8 +224,11 @@ static void draw_pattern(struct loose *loose)
 	if (loose->number % 8 == 7)
 		return;
 	/* How a step shows that it ends: behind another thread's call, numbers are reduced. */
-	loose->pattern[loose->calls++] = (struct call){ .function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 4096, .tid = 5000 };
-	loose->pattern[loose->calls++] = (struct call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 1 };
+	loose->pattern[loose->calls++] = (struct call){
+		.function = RW_FUNCTION_REDUCE_SCATTER, .dtype = RW_DTYPE_BFLOAT16, .count = 4096, .tid = 5000
+	};
+	loose->pattern[loose->calls++] =
+	    (struct call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 1 };
 }
 
 static int size_of(const struct loose *loose, int communicator, int below)
@@ -255,7 +260,8 @@ static void tell_communicator(struct loose *loose, int rank, int c, double ms, b
 	loose->born[c][rank] = true;
 }
 
-static struct rw_scan scan_of(struct loose *loose, const struct call *call, int rank, int step, bool bad, uint64_t digest)
+static struct rw_scan scan_of(struct loose *loose, const struct call *call, int rank, int step, bool bad,
+			      uint64_t digest)
 {
 	struct rw_scan scan = { .first_bad = bad ? 17 : UINT64_MAX, .absmax = 1, .digest = digest, .lane_sum = digest };
 
@@ -276,12 +282,14 @@ static bool is_wrong(const struct loose *loose, enum wrong wrong, int rank)
 }
 
 /* The values of one call: who brings something bad spoils it for all. */
-static void scan(struct loose *loose, const struct call *call, int rank, int step, bool spoilt, struct rw_operation *slot)
+static void scan(struct loose *loose, const struct call *call, int rank, int step, bool spoilt,
+		 struct rw_operation *slot)
 {
 	bool alike = call->function == RW_FUNCTION_ALL_REDUCE || call->function == RW_FUNCTION_BROADCAST;
 	uint64_t digest = alike && loose->number % 2 ? (slot->sequence + 1) * 0x9e3779b97f4a7c15u : 0;
 
-	slot->scan_in = scan_of(loose, call, rank, step, loose->bad[rank], call->function == RW_FUNCTION_BROADCAST && rank == call->root ? digest : 0);
+	slot->scan_in = scan_of(loose, call, rank, step, loose->bad[rank],
+				call->function == RW_FUNCTION_BROADCAST && rank == call->root ? digest : 0);
 	if (is_wrong(loose, WRONG_BIT, rank) && step == loose->since)
 		digest ^= digest ? 1 : 0;
 	slot->scan_out = scan_of(loose, call, rank, step, spoilt, digest);
@@ -312,7 +320,8 @@ static void number_slot(struct loose *loose, const struct call *call, int rank, 
 	bool apart = call->way == WAY_UNANNOUNCED;
 
 	if (call->way == WAY_CAPTURED)
-		slot->sequence = rw_captured_sequence((uint64_t)call->nth, loose->sequence[rank][call->communicator][call->function][0]++);
+		slot->sequence = rw_captured_sequence((uint64_t)call->nth,
+						      loose->sequence[rank][call->communicator][call->function][0]++);
 	else if (slot->function == RW_FUNCTION_SEND)
 		slot->sequence = loose->sent[call->communicator][rank][call->peer]++;
 	else if (slot->function == RW_FUNCTION_RECV)
@@ -351,18 +360,22 @@ static struct rw_operation make_slot(struct loose *loose, const struct call *cal
 	number_slot(loose, call, rank, &slot);
 	if (call->way == WAY_USUAL || call->way == WAY_BY_CHANNELS || call->way == WAY_NOT_BLOCKING)
 		slot.progress = ++loose->progress[rank][call->communicator];
-	slot.gpu_source = call->way == WAY_BY_CHANNELS ? RW_GPU_SOURCE_KERNEL_CH : slot.progress ? RW_GPU_SOURCE_WATERMARK : RW_GPU_SOURCE_NONE;
+	slot.gpu_source = call->way == WAY_BY_CHANNELS ? RW_GPU_SOURCE_KERNEL_CH
+			  : slot.progress              ? RW_GPU_SOURCE_WATERMARK
+						       : RW_GPU_SOURCE_NONE;
 	return slot;
 }
 
 /* All stages of one rank's part, as a reader would see them. */
-static void tell_stages(struct loose *loose, const struct call *call, int rank, struct rw_operation slot, double arrival_ms, double done_ms)
+static void tell_stages(struct loose *loose, const struct call *call, int rank, struct rw_operation slot,
+			double arrival_ms, double done_ms)
 {
 	double api_ms = loose->host_ms[rank], unit_ms = loose->unit_ms;
 	uint32_t scans = slot.known;
 
 	slot.api_ns = ns(call->way == WAY_CAPTURED && isfinite(done_ms) ? done_ms : api_ms);
-	slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = ns(api_ms + (call->way == WAY_NOT_BLOCKING ? 3 : 1) * unit_ms);
+	slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns =
+	    ns(api_ms + (call->way == WAY_NOT_BLOCKING ? 3 : 1) * unit_ms);
 	slot.started_seen_ns = isfinite(arrival_ms) ? ns(arrival_ms) : 0;
 	slot.done_seen_ns = isfinite(done_ms) ? ns(done_ms) : 0;
 	loose->operations++;
@@ -611,7 +624,9 @@ static void begin_process(const struct loose *loose, struct analysis *analysis, 
 	box.devices[0].used = 1;
 	snprintf(box.devices[0].pci, sizeof(box.devices[0].pci), "0000:%02x:00.0", 0x10 + (unsigned int)told->rank);
 	box.pid_namespace = 0xEFFFFFFC;
-	const struct analysis_process process = { .id = id, .pid = FIRST_PID + told->rank + loose->life * MOST_RANKS, .box = &box };
+	const struct analysis_process process = { .id = id,
+						  .pid = FIRST_PID + told->rank + loose->life * MOST_RANKS,
+						  .box = &box };
 
 	if (analysis_add_process(analysis, &process))
 		abort();
@@ -641,7 +656,8 @@ static void hand_on(struct loose *loose, struct analysis *analysis, const struct
 	}
 }
 
-static double hand_all_on(struct loose *loose, struct analysis *analysis, double now_ms, const struct loose_hooks *hooks)
+static double hand_all_on(struct loose *loose, struct analysis *analysis, double now_ms,
+			  const struct loose_hooks *hooks)
 {
 	double last_ms = hooks ? fmin(loose->end_ms, now_ms + MOST_MS) : loose->end_ms;
 	size_t at = 0;
@@ -662,7 +678,8 @@ static double hand_all_on(struct loose *loose, struct analysis *analysis, double
 /* Times that stand in analysis/, and some halves and doubles of them. */
 static double drawn_limit_ms(struct loose *loose)
 {
-	static const double limits_ms[] = { 1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 125, 150, 200, 250, 300, 500, 600, 1000, 2000, 2500, 3000 };
+	static const double limits_ms[] = { 1,   2,   5,   10,  15,  20,  25,  30,   40,   50,   75,  100,
+					    125, 150, 200, 250, 300, 500, 600, 1000, 2000, 2500, 3000 };
 
 	return limits_ms[drawn(loose, sizeof(limits_ms) / sizeof(*limits_ms))] + ((double)drawn(loose, 3) - 1) / 1e6;
 }
@@ -740,7 +757,8 @@ static void read_event(struct loose *loose, struct event *event)
 	event->ms = read_ms(loose);
 }
 
-/* The job that the bytes make: what is drawn else, and what else happens. What is drawn while it is played goes by its number. */
+/* The job that the bytes make: what is drawn else, and what else happens. What is drawn while it is played goes by its
+ * number. */
 static void read_job(struct loose *loose, int life)
 {
 	/* One statement each: compilers choose the order within one. */
@@ -768,17 +786,22 @@ static void describe(FILE *out, const struct loose *loose)
 	static const char *const events[EVENTS] = { "its host is late", "its GPU is late", "all GPUs are late", "is stopped",
 						    "a call is left out", "a call is longer", "its calls are not seen", "its numbers go bad" };
 
-	fprintf(out, "job %u: %d ranks, %d steps of units of %g ms, %d communicators, %d hosts%s%s, wrong %d with rank %d from step %d to %d every %d by %g and %g ms\n",
-		loose->number, loose->ranks, loose->steps, loose->unit_ms, loose->communicators, loose->hosts, loose->even ? ", even" : "",
-		loose->has_surroundings ? ", in surroundings" : "", (int)loose->wrong, loose->who, loose->since, loose->until, loose->every,
-		loose->late_ms, loose->slow_ms);
+	fprintf(out,
+		"job %u: %d ranks, %d steps of units of %g ms, %d communicators, %d hosts%s%s, wrong %d with rank %d "
+		"from step %d to %d every %d by %g and %g ms\n",
+		loose->number, loose->ranks, loose->steps, loose->unit_ms, loose->communicators, loose->hosts,
+		loose->even ? ", even" : "", loose->has_surroundings ? ", in surroundings" : "", (int)loose->wrong,
+		loose->who, loose->since, loose->until, loose->every, loose->late_ms, loose->slow_ms);
 	for (int i = 0; i < loose->calls; i++)
-		fprintf(out, "  call %d: function %d in %d, type %d, %lu, root %d, peer %d, told in way %d by thread %u\n", i, loose->pattern[i].function,
-			loose->pattern[i].communicator, loose->pattern[i].dtype, (unsigned long)loose->pattern[i].count, loose->pattern[i].root, loose->pattern[i].peer,
+		fprintf(out,
+			"  call %d: function %d in %d, type %d, %lu, root %d, peer %d, told in way %d by thread %u\n",
+			i, loose->pattern[i].function, loose->pattern[i].communicator, loose->pattern[i].dtype,
+			(unsigned long)loose->pattern[i].count, loose->pattern[i].root, loose->pattern[i].peer,
 			(int)loose->pattern[i].way, loose->pattern[i].tid);
 	for (int i = 0; i < loose->event_count; i++)
-		fprintf(out, "  rank %d, call %d: %s, from step %d to %d every %d, %.6f ms\n", loose->events[i].rank, loose->events[i].nth, events[loose->events[i].kind],
-			loose->events[i].from, loose->events[i].until, loose->events[i].every, loose->events[i].ms);
+		fprintf(out, "  rank %d, call %d: %s, from step %d to %d every %d, %.6f ms\n", loose->events[i].rank,
+			loose->events[i].nth, events[loose->events[i].kind], loose->events[i].from,
+			loose->events[i].until, loose->events[i].every, loose->events[i].ms);
 }
 
 static void not_heard(void *argument, const struct rw_finding *finding)
@@ -787,7 +810,8 @@ static void not_heard(void *argument, const struct rw_finding *finding)
 	(void)finding;
 }
 
-static double play_one(struct loose *loose, int life, struct analysis *analysis, double now_ms, const struct loose_hooks *hooks)
+static double play_one(struct loose *loose, int life, struct analysis *analysis, double now_ms,
+		       const struct loose_hooks *hooks)
 {
 	loose->life = life;
 	play_life(loose, now_ms);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs that are drawn record by record: communicators of some of the ranks that come and go, calls of every kind that are told in
- * every order that a box can have, processes that begin late, end and begin again, values that go bad. All times are
- * multiples of one, so that they are equal to each other and to limits all the time.
+ * Jobs that are drawn record by record: communicators of some of the ranks that come and go, calls of every kind that
+ * are told in every order that a box can have, processes that begin late, end and begin again, values that go bad. All
+ * times are multiples of one, so that they are equal to each other and to limits all the time.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_LOOSE_JOBS_H
 #define TESTS_UNIT_ANALYSIS_JOBS_LOOSE_JOBS_H
@@ -13,8 +13,8 @@
 
 #include "analysis/analysis.h"
 
-/* Jobs from this number on are late, slow and silent by what the analysis has as limits, or a nanosecond more or less, in every step or
- * in some, for good or for a while. */
+/* Jobs from this number on are late, slow and silent by what the analysis has as limits, or a nanosecond more or less,
+ * in every step or in some, for good or for a while. */
 enum { LOOSE_AT_LIMITS = 10000 };
 /* Of the jobs from this number on one rank's calls are seen from some step on only, and now and then one is lost. */
 enum { LOOSE_WITH_LOSSES = 20000 };
@@ -32,8 +32,8 @@ struct loose_hooks {
 	FILE *words; /* what the job is; NULL: not needed */
 };
 
-/* The bytes stand for the numbers that are drawn else, so that a fuzzer can draw by what the analysis does with them. Such a job is shorter
- * than those above, and more can happen in it, in steps that the bytes say. */
+/* The bytes stand for the numbers that are drawn else, so that a fuzzer can draw by what the analysis does with them.
+ * Such a job is shorter than those above, and more can happen in it, in steps that the bytes say. */
 void loose_play_bytes(const uint8_t *bytes, size_t size, const struct loose_hooks *hooks);
 
 #endif

@@ -31,17 +31,18 @@ enum wrong {
 	WRONG_SLOW,      /* works longer in each row */
 	WRONG_SLOW_HOST, /* all ranks of its host do */
 	WRONG_NOW_AND_THEN,
-	WRONG_HANG,      /* comes to nothing any more */
-	WRONG_ENQUEUED,  /* has called what the others wait in, and its GPU does not come to it */
-	WRONG_PAIR,      /* does not receive what another one sends */
+	WRONG_HANG,     /* comes to nothing any more */
+	WRONG_ENQUEUED, /* has called what the others wait in, and its GPU does not come to it */
+	WRONG_PAIR,     /* does not receive what another one sends */
 	WRONG_ENDED,
 	WRONG_STOPPED,
-	WRONG_SILENT,    /* its host */
-	WRONG_CALL,      /* the order of its calls */
-	WRONG_BITS,      /* of a result */
-	WRONG_CONNECT,   /* all have called, and NCCL does not get them connected */
-	WRONG_PARTED,    /* has come to another operation than the others */
-	WRONG_BEHIND,    /* hangs, and where others have waited the longest most of those who are missing only wait elsewhere */
+	WRONG_SILENT,  /* its host */
+	WRONG_CALL,    /* the order of its calls */
+	WRONG_BITS,    /* of a result */
+	WRONG_CONNECT, /* all have called, and NCCL does not get them connected */
+	WRONG_PARTED,  /* has come to another operation than the others */
+	WRONG_BEHIND,  /* hangs, and where others have waited the longest most of those who are missing only wait
+			  elsewhere */
 	WRONGS,
 };
 
@@ -168,7 +169,8 @@ static int size_of(const struct loose *loose, int communicator)
 
 static uint8_t function_of(int communicator)
 {
-	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST };
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
+					     RW_FUNCTION_BROADCAST };
 
 	return functions[communicator % 4];
 }
@@ -179,7 +181,9 @@ static struct rw_message *add(struct loose *loose, enum rw_message_type type, in
 
 	if (loose->now.header.count < MOST_MESSAGES - 1)
 		loose->now.header.count++;
-	*message = (struct rw_message){ .type = type, .function = function, .generation = (uint16_t)loose->generation, .rank = rank };
+	*message = (struct rw_message){
+		.type = type, .function = function, .generation = (uint16_t)loose->generation, .rank = rank
+	};
 	return message;
 }
 
@@ -192,7 +196,8 @@ static bool has_left(const struct loose *loose, int number, int communicator, in
 {
 	const struct varied *varied = &loose->varied;
 
-	return varied->on && communicator == varied->leaves && tick >= varied->left_from && (varied->left_by < 0 || varied->left_by == number);
+	return varied->on && communicator == varied->leaves && tick >= varied->left_from &&
+	       (varied->left_by < 0 || varied->left_by == number);
 }
 
 static void add_rank(struct loose *loose, int number, int tick)
@@ -210,7 +215,9 @@ static void add_rank(struct loose *loose, int number, int tick)
 		.watchdog_ms = rank->watchdog_ms,
 		.exit_status = ended ? rank->exit_status : -1,
 		.age_ms = ended || stopped ? (uint32_t)(tick - loose->since) * TICK_MS : 0,
-		.life = ended ? (rank->exit_status < 0 ? RW_MESSAGE_KILLED : RW_MESSAGE_EXITED) : stopped ? RW_MESSAGE_STOPPED : RW_MESSAGE_ALIVE,
+		.life = ended     ? (rank->exit_status < 0 ? RW_MESSAGE_KILLED : RW_MESSAGE_EXITED)
+			: stopped ? RW_MESSAGE_STOPPED
+				  : RW_MESSAGE_ALIVE,
 		.sending = (uint8_t)sending,
 		.local_rank = (int16_t)(number % loose->per_host),
 	};
@@ -227,7 +234,8 @@ static void add_members(struct loose *loose, int number, int tick)
 			.size = loose->sizes_known ? size_of(loose, i) : 0,
 			.comm_rank = rank_in(loose, i, number),
 			.hosts = loose->sizes_known ? loose->hosts : 0,
-			.flags = (uint8_t)((does_send(loose, number, i) ? RW_MESSAGE_SENDS : 0) | (has_left(loose, number, i, tick) ? RW_MESSAGE_LEFT : 0)),
+			.flags = (uint8_t)((does_send(loose, number, i) ? RW_MESSAGE_SENDS : 0) |
+					   (has_left(loose, number, i, tick) ? RW_MESSAGE_LEFT : 0)),
 		};
 		if (i == 1)
 			memcpy(message->member.name, "mesh_fsdp:1", sizeof("mesh_fsdp:1"));
@@ -295,7 +303,8 @@ static void add_row(struct loose *loose, int number, int communicator)
 
 static void add_order(struct loose *loose, int number, int communicator, int tick)
 {
-	bool other = loose->wrong == WRONG_CALL && number == loose->who && communicator == loose->where && tick >= loose->since;
+	bool other =
+	    loose->wrong == WRONG_CALL && number == loose->who && communicator == loose->where && tick >= loose->since;
 	struct rw_message *message = add(loose, RW_MESSAGE_CALLS, number, 0);
 
 	message->calls = (struct rw_message_calls){
@@ -307,7 +316,8 @@ static void add_order(struct loose *loose, int number, int communicator, int tic
 
 static void add_results(struct loose *loose, int number, int communicator, int tick)
 {
-	bool other = loose->wrong == WRONG_BITS && number == loose->who && communicator == loose->where && tick >= loose->since;
+	bool other =
+	    loose->wrong == WRONG_BITS && number == loose->who && communicator == loose->where && tick >= loose->since;
 	uint64_t row = loose->sequence[communicator] / ROW;
 
 	add(loose, RW_MESSAGE_RESULTS, number, function_of(communicator))->results = (struct rw_message_results){
@@ -322,7 +332,8 @@ static void add_results(struct loose *loose, int number, int communicator, int t
 static void add_progress(struct loose *loose, int number, int tick)
 {
 	for (int i = 0; i < loose->communicators; i++) {
-		if (!loose->rank[number].member[i] || has_left(loose, number, i, tick) || is_stuck(loose, i, tick) || tick % loose->row_every)
+		if (!loose->rank[number].member[i] || has_left(loose, number, i, tick) || is_stuck(loose, i, tick) ||
+		    tick % loose->row_every)
 			continue;
 		if (!chance(loose, 0.03))
 			add_row(loose, number, i);
@@ -357,28 +368,35 @@ static bool does_wait(const struct loose *loose, int number, int communicator)
 static void add_flight(struct loose *loose, int number, int communicator, int tick)
 {
 	bool pair = loose->wrong == WRONG_PAIR, faulty = number == loose->who;
-	uint32_t age_ms = (uint32_t)(tick - loose->since) * TICK_MS + limit_ms(loose) % 1000 + (loose->wrong == WRONG_BEHIND && communicator == 1 ? 1000 : 0);
+	uint32_t age_ms = (uint32_t)(tick - loose->since) * TICK_MS + limit_ms(loose) % 1000 +
+			  (loose->wrong == WRONG_BEHIND && communicator == 1 ? 1000 : 0);
 	bool connects = loose->wrong == WRONG_CONNECT, parted = faulty && loose->wrong == WRONG_PARTED;
 	bool arrived = !connects && (!faulty || parted);
-	uint8_t flags = (uint8_t)((pair ? 0 : RW_MESSAGE_HOLDS) | (loose->by_host ? RW_MESSAGE_BY_HOST : 0) | (arrived ? RW_MESSAGE_ARRIVED : 0));
+	uint8_t flags = (uint8_t)((pair ? 0 : RW_MESSAGE_HOLDS) | (loose->by_host ? RW_MESSAGE_BY_HOST : 0) |
+				  (arrived ? RW_MESSAGE_ARRIVED : 0));
 
 	if (age_ms < 1000)
 		return;
-	add(loose, RW_MESSAGE_FLIGHT, number, pair ? RW_FUNCTION_SEND : function_of(communicator + parted))->flight = (struct rw_message_flight){
-		.comm = id_of(communicator),
-		.sequence = loose->sequence[communicator],
-		.count = 4096u << communicator,
-		.age_ms = age_ms,
-		.peer_or_root = pair ? rank_in(loose, communicator, loose->who) : -1,
-		.dtype = RW_DTYPE_BFLOAT16,
-		.phase = connects ? RW_PHASE_CONNECT : faulty && !parted ? RW_PHASE_ENQUEUED : loose->by_host ? RW_PHASE_LAUNCHED : RW_PHASE_RUNNING,
-		.flags = flags,
-	};
+	add(loose, RW_MESSAGE_FLIGHT, number, pair ? RW_FUNCTION_SEND : function_of(communicator + parted))->flight =
+	    (struct rw_message_flight){
+		    .comm = id_of(communicator),
+		    .sequence = loose->sequence[communicator],
+		    .count = 4096u << communicator,
+		    .age_ms = age_ms,
+		    .peer_or_root = pair ? rank_in(loose, communicator, loose->who) : -1,
+		    .dtype = RW_DTYPE_BFLOAT16,
+		    .phase = connects            ? RW_PHASE_CONNECT
+			     : faulty && !parted ? RW_PHASE_ENQUEUED
+			     : loose->by_host    ? RW_PHASE_LAUNCHED
+						 : RW_PHASE_RUNNING,
+		    .flags = flags,
+	    };
 }
 
 static void add_idle(struct loose *loose, int number, int communicator, int tick)
 {
-	bool called = loose->wrong == WRONG_ENQUEUED || loose->wrong == WRONG_CONNECT || does_wait(loose, number, communicator);
+	bool called =
+	    loose->wrong == WRONG_ENQUEUED || loose->wrong == WRONG_CONNECT || does_wait(loose, number, communicator);
 
 	add(loose, RW_MESSAGE_CALLS, number, function_of(communicator))->calls = (struct rw_message_calls){
 		.comm = id_of(communicator),
@@ -419,7 +437,8 @@ static void add_standing(struct loose *loose, int number, int tick)
 /* Its node has found something, for a while. */
 static void add_found(struct loose *loose, int number, int tick)
 {
-	static const uint8_t kinds[] = { RW_KIND_STRAGGLER, RW_KIND_NAN, RW_KIND_HANG, RW_KIND_CORRUPTION, RW_KIND_DESYNC, RW_KIND_GONE };
+	static const uint8_t kinds[] = { RW_KIND_STRAGGLER,  RW_KIND_NAN,    RW_KIND_HANG,
+					 RW_KIND_CORRUPTION, RW_KIND_DESYNC, RW_KIND_GONE };
 
 	if (loose->number % 5 || number != (loose->who + 1) % loose->ranks || tick % 4 || tick < loose->since - 4)
 		return;
@@ -447,8 +466,11 @@ static void add_reason(struct loose *loose, int number)
 		return;
 	for (uint8_t piece = 0; piece < PIECES; piece++) {
 		struct rw_message *message = add(loose, RW_MESSAGE_REASON, number, 0);
-		message->reason = (struct rw_message_reason){ .class_ = RW_CAUSE_IO, .level = RW_LEVEL_EBPF, .late_kind = RW_LATE_HOST,
-							      .pieces = PIECES, .piece = piece };
+		message->reason = (struct rw_message_reason){ .class_ = RW_CAUSE_IO,
+							      .level = RW_LEVEL_EBPF,
+							      .late_kind = RW_LATE_HOST,
+							      .pieces = PIECES,
+							      .piece = piece };
 		size_t at = (size_t)piece * RW_REASON_PIECE, left = sizeof(lines) - 1 - at;
 		memcpy(message->reason.text, lines + at, left < RW_REASON_PIECE ? left : RW_REASON_PIECE);
 	}
@@ -466,8 +488,9 @@ static void add_called(struct loose *loose, int number)
 		bool differs = other && call == parted_at + 1;
 		if (call > made && index)
 			break;
-		add(loose, RW_MESSAGE_CALLED, number, loose->varied.keeps_calls ? differs ? RW_FUNCTION_BROADCAST : function_of(loose->where) : 0)
-			->called = (struct rw_message_called){
+		add(loose, RW_MESSAGE_CALLED, number,
+		    loose->varied.keeps_calls ? differs ? RW_FUNCTION_BROADCAST : function_of(loose->where) : 0)
+		    ->called = (struct rw_message_called){
 			.comm = ask->comm,
 			.count = differs && loose->number % 2 ? 12 : 4096,
 			.hash = call * 0x9e3779b97f4a7c15u + ask->from * 77 + (other && call > parted_at),
@@ -493,7 +516,10 @@ static void begin_batch(struct loose *loose, int host, int tick)
 		loose->number_of[0] = 0;
 	}
 	*header = (struct rw_batch){
-		.magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .number = loose->number_of[host]++, .start = loose->start_of[host],
+		.magic = RW_BATCH_MAGIC,
+		.version = RW_BATCH_VERSION,
+		.number = loose->number_of[host]++,
+		.start = loose->start_of[host],
 		.flags = tick == loose->ticks - 1 && loose->number % 3 == 0 ? RW_BATCH_LAST : 0,
 	};
 	snprintf(header->host, sizeof(header->host), "h%d", host);
@@ -521,7 +547,9 @@ static void send_all(struct loose *loose, int tick)
 	for (int host = 0; host < loose->hosts; host++) {
 		if (loose->wrong == WRONG_SILENT && host == host_of(loose, loose->who) && tick >= loose->since)
 			continue;
-		if (loose->varied.on && (tick % loose->varied.every[host] || (host == loose->varied.quiet && tick >= loose->varied.quiet_from && tick < loose->varied.quiet_until)))
+		if (loose->varied.on && (tick % loose->varied.every[host] ||
+					 (host == loose->varied.quiet && tick >= loose->varied.quiet_from &&
+					  tick < loose->varied.quiet_until)))
 			continue;
 		begin_batch(loose, host, tick);
 		for (int i = host * loose->per_host; i < (host + 1) * loose->per_host; i++) {
@@ -613,7 +641,10 @@ static void draw_job(struct loose *loose)
 	loose->who = (int)drawn(loose, (uint64_t)loose->ranks);
 	loose->peer = (loose->who + 1 + (int)drawn(loose, (uint64_t)loose->ranks - 1)) % loose->ranks;
 	loose->where = 0;
-	loose->ticks = loose->wrong == WRONG_SLOW || loose->wrong == WRONG_SLOW_HOST || loose->wrong == WRONG_NOW_AND_THEN ? LONG_TICKS : TICKS;
+	loose->ticks =
+	    loose->wrong == WRONG_SLOW || loose->wrong == WRONG_SLOW_HOST || loose->wrong == WRONG_NOW_AND_THEN
+		? LONG_TICKS
+		: TICKS;
 	loose->since = 30 + (int)drawn(loose, 20);
 	loose->until = loose->since + 20 + (int)drawn(loose, (uint64_t)loose->ticks - 70);
 	loose->row_every = loose->number % 4 == 2 ? 8 : 4; /* of 2 or 4 s */
@@ -736,15 +767,20 @@ static void read_turn(struct loose *loose)
 
 static void describe(FILE *out, const struct loose *loose)
 {
-	fprintf(out, "job %u: %d hosts of %d ranks, %d communicators, %d ticks, a row every %d of %u us, wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n",
-		loose->number, loose->hosts, loose->per_host, loose->communicators, loose->ticks, loose->row_every, loose->step_us, (int)loose->wrong,
-		loose->who, loose->peer, loose->since, loose->until, loose->longer_us);
+	fprintf(out,
+		"job %u: %d hosts of %d ranks, %d communicators, %d ticks, a row every %d of %u us, wrong %d with rank "
+		"%d (peer %d) from tick %d to %d by %u us\n",
+		loose->number, loose->hosts, loose->per_host, loose->communicators, loose->ticks, loose->row_every,
+		loose->step_us, (int)loose->wrong, loose->who, loose->peer, loose->since, loose->until,
+		loose->longer_us);
 	if (loose->turn.at_tick)
-		fprintf(out, "  then at tick %d wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n", loose->turn.at_tick, (int)loose->turn.wrong,
-			loose->turn.who, loose->turn.peer, loose->turn.since, loose->turn.until, loose->turn.longer_us);
+		fprintf(out, "  then at tick %d wrong %d with rank %d (peer %d) from tick %d to %d by %u us\n",
+			loose->turn.at_tick, (int)loose->turn.wrong, loose->turn.who, loose->turn.peer,
+			loose->turn.since, loose->turn.until, loose->turn.longer_us);
 	if (loose->varied.on)
-		fprintf(out, "  host %d pauses from tick %d to %d; rank %d leaves communicator %d at tick %d\n", loose->varied.quiet, loose->varied.quiet_from,
-			loose->varied.quiet_until, loose->varied.left_by, loose->varied.leaves, loose->varied.left_from);
+		fprintf(out, "  host %d pauses from tick %d to %d; rank %d leaves communicator %d at tick %d\n",
+			loose->varied.quiet, loose->varied.quiet_from, loose->varied.quiet_until, loose->varied.left_by,
+			loose->varied.leaves, loose->varied.left_from);
 }
 
 void loose_messages_play_bytes(const uint8_t *bytes, size_t size, const struct loose_messages_hooks *hooks, FILE *words)

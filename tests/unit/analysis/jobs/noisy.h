@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs whose ranks' times vary as those of real machines do, with and without a slow rank, to measure how often a healthy
- * rank is named and how soon a slow one is. Made record by record from a model of its own; shares nothing with analysis/.
+ * Jobs whose ranks' times vary as those of real machines do, with and without a slow rank, to measure how often a
+ * healthy rank is named and how soon a slow one is. Made record by record from a model of its own; shares nothing with
+ * analysis/.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_NOISY_H
 #define TESTS_UNIT_ANALYSIS_JOBS_NOISY_H
@@ -58,7 +59,8 @@ struct noisy_result {
 	int wrong_rank, wrong_step; /* the first; -1, 0 none */
 	char wrong_text[160];
 	int steps;	/* that the analysis has recognised */
-	int slower_step;	/* of the job in which its steps were first said to take longer for good, looked at every 20; 0 never */
+	int slower_step; /* of the job in which its steps were first said to take longer for good, looked at every 20; 0
+			    never */
 	struct analysis_pace pace; /* what was said then, or at the end */
 };
 

@@ -169,7 +169,8 @@ void scanned_call(struct scanned *job, int communicator, struct scanned_call cal
 		int rank = job->communicator[communicator].members[i];
 		bool takes_part = call.only ? call.only == i + 1
 					    : call.function != RW_FUNCTION_SEND || i == call.root || i == call.sender;
-		bool out_bad = any && writes(&call, i) && (!call.only || call.only == i + 1) && (!call.narrow || call.narrow == i + 1);
+		bool out_bad = any && writes(&call, i) && (!call.only || call.only == i + 1) &&
+			       (!call.narrow || call.narrow == i + 1);
 		if (takes_part)
 			enqueue(job, communicator, &call, i, in_bad[i], out_bad);
 		job->bad[rank] = job->bad[rank] || out_bad;
@@ -226,7 +227,8 @@ static void expect_counted(const struct analysis *analysis)
 		for (uint32_t k = 0; k < communicator->member_count; k++)
 			entries += entries_of(communicator->members[k].usual);
 	}
-	cr_expect_eq(analysis->usual_entries, entries, "%lu counted, %lu kept", (unsigned long)analysis->usual_entries, (unsigned long)entries);
+	cr_expect_eq(analysis->usual_entries, entries, "%lu counted, %lu kept", (unsigned long)analysis->usual_entries,
+		     (unsigned long)entries);
 }
 
 void scanned_free(struct scanned *job)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job whose buffers are scanned, for tests of what the analysis makes of values: ranks, communicators and the calls of
- * a program, one after the other for all members. A rank that has something bad brings it into all that it calls
+ * A job whose buffers are scanned, for tests of what the analysis makes of values: ranks, communicators and the calls
+ * of a program, one after the other for all members. A rank that has something bad brings it into all that it calls
  * afterwards, and whoever receives from it has it, too. What scans see of it is up to the test.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_SCANNED_H

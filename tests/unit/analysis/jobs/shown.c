@@ -9,18 +9,21 @@ void shown_stretch(void *argument, const struct analysis_stretch *stretch)
 {
 	FILE *out = argument;
 
-	fprintf(out, "stretch %u %d %d %u %lu %lu %lu\n", stretch->rank, stretch->world_rank, stretch->part, stretch->waited_for,
-		stretch->from_ns, stretch->until_ns, stretch->step);
+	fprintf(out, "stretch %u %d %d %u %lu %lu %lu\n", stretch->rank, stretch->world_rank, stretch->part,
+		stretch->waited_for, stretch->from_ns, stretch->until_ns, stretch->step);
 }
 
 static void show_rank(void *argument, const struct analysis_rank_view *rank)
 {
 	FILE *out = argument;
 
-	fprintf(out, "rank %d %d %d %d %ld parts %lu %lu %lu %lu lost %lu of %lu %lu does %d %s %u %lu %lu in %s %s %s %lu\n", rank->rank,
-		rank->pid, rank->life, rank->exit_status, rank->step, rank->parts.own_ns, rank->parts.wait_ns, rank->parts.transfer_ns,
-		rank->parts.unseen_ns, rank->lost_ns, rank->operations, rank->clean_scans, rank->doing, rank->comm_name, rank->function,
-		rank->sequence, rank->since_ns, rank->thread, rank->system_call, rank->path, rank->seen_ns);
+	fprintf(
+	    out,
+	    "rank %d %d %d %d %ld parts %lu %lu %lu %lu lost %lu of %lu %lu does %d %s %u %lu %lu in %s %s %s %lu\n",
+	    rank->rank, rank->pid, rank->life, rank->exit_status, rank->step, rank->parts.own_ns, rank->parts.wait_ns,
+	    rank->parts.transfer_ns, rank->parts.unseen_ns, rank->lost_ns, rank->operations, rank->clean_scans,
+	    rank->doing, rank->comm_name, rank->function, rank->sequence, rank->since_ns, rank->thread,
+	    rank->system_call, rank->path, rank->seen_ns);
 	if (rank->gpu)
 		fprintf(out, "  GPU %s %s at %lu\n", rank->gpu->uuid, rank->gpu->pci, rank->gpu->at_ns);
 	if (rank->xid)
@@ -40,9 +43,10 @@ static void show_operation(void *argument, const struct analysis_operation_view 
 {
 	FILE *out = argument;
 
-	fprintf(out, "operation %s %u %u %lu %lu %ld at %lu %lu %lu %lu late %u %s\n", operation->comm_name, operation->function,
-		operation->dtype, operation->sequence, operation->count, operation->step, operation->called_ns, operation->launched_ns,
-		operation->arrived_ns, operation->done_ns, operation->late_us, operation->phase);
+	fprintf(out, "operation %s %u %u %lu %lu %ld at %lu %lu %lu %lu late %u %s\n", operation->comm_name,
+		operation->function, operation->dtype, operation->sequence, operation->count, operation->step,
+		operation->called_ns, operation->launched_ns, operation->arrived_ns, operation->done_ns,
+		operation->late_us, operation->phase);
 }
 
 static void show_thread(void *argument, const struct analysis_thread_view *thread)
@@ -59,8 +63,8 @@ static void show_flight(void *argument, const struct analysis_flight *flight)
 {
 	FILE *out = argument;
 
-	fprintf(out, "flight %lx %s %d %u %lu %u %lu unseen %d\n", flight->comm, flight->comm_name, flight->comm_size, flight->function,
-		flight->sequence, flight->dtype, flight->count, flight->unseen);
+	fprintf(out, "flight %lx %s %d %u %lu %u %lu unseen %d\n", flight->comm, flight->comm_name, flight->comm_size,
+		flight->function, flight->sequence, flight->dtype, flight->count, flight->unseen);
 	for (size_t i = 0; i < flight->joined_count; i++)
 		fprintf(out, "  %d %s\n", flight->joined[i], flight->joined_phase[i]);
 	for (size_t i = 0; i < flight->missing_count; i++)
@@ -83,7 +87,8 @@ void shown_now(FILE *out, const struct analysis *analysis)
 	for (size_t i = 0; i < count && i < SHOWN; i++)
 		fprintf(out, "detail %u %lx\n", details[i].process, details[i].comm);
 	analysis_tell_deadline(analysis, &deadline);
-	fprintf(out, "deadline %lu %s %lu\n", deadline.timeout_ms, deadline.timeout_ms ? deadline.from : "", deadline.since_ns);
+	fprintf(out, "deadline %lu %s %lu\n", deadline.timeout_ms, deadline.timeout_ms ? deadline.from : "",
+		deadline.since_ns);
 	count = analysis_absentees(analysis, absentees, SHOWN);
 	fprintf(out, "%zu absentees\n", count);
 	for (size_t i = 0; i < count && i < SHOWN; i++)
@@ -110,8 +115,8 @@ static void show_cells(FILE *out, const struct cells *cells)
 		for (uint32_t k = 0; k < column->rank_count; k++) {
 			const struct cell *cell = &column->cells[k];
 
-			fprintf(out, "  %.4g %.4g %.4g %.4g %.4g %u\n", (double)cell->own_ms, (double)cell->wait_ms, (double)cell->transfer_ms,
-				(double)cell->unseen_ms, (double)cell->lost_ms, cell->bad);
+			fprintf(out, "  %.4g %.4g %.4g %.4g %.4g %u\n", (double)cell->own_ms, (double)cell->wait_ms,
+				(double)cell->transfer_ms, (double)cell->unseen_ms, (double)cell->lost_ms, cell->bad);
 		}
 		for (uint32_t k = 0; k < column->line_count; k++) {
 			const struct cell_magnitude *magnitude = &column->magnitudes[k];
@@ -126,14 +131,14 @@ static void show_account(FILE *out, const struct analysis *analysis)
 	struct analysis_account told;
 
 	analysis_tell_account(analysis, &told);
-	fprintf(out, "account %d %.6g %.6g %.6g %.6g %.6g %d\n", told.known, told.own, told.wait, told.transfer, told.unseen, told.nobody,
-		told.left_out);
+	fprintf(out, "account %d %.6g %.6g %.6g %.6g %.6g %d\n", told.known, told.own, told.wait, told.transfer,
+		told.unseen, told.nobody, told.left_out);
 	for (uint32_t i = 0; i < told.loss_count; i++) {
 		const struct analysis_loss *loss = &told.losses[i];
 
-		fprintf(out, "  loss %d %.6g %d %d %lu %lu %.6g %d %d%s %s %s\n", loss->rank, loss->share, loss->at_least, loss->spread_out,
-			loss->steps, loss->of_steps, loss->step_ms, loss->by, loss->cause_class,
-			loss->likely ? " likely" : "", loss->cause, loss->path);
+		fprintf(out, "  loss %d %.6g %d %d %lu %lu %.6g %d %d%s %s %s\n", loss->rank, loss->share,
+			loss->at_least, loss->spread_out, loss->steps, loss->of_steps, loss->step_ms, loss->by,
+			loss->cause_class, loss->likely ? " likely" : "", loss->cause, loss->path);
 	}
 }
 
@@ -144,7 +149,8 @@ static void show_pipeline(FILE *out, const struct analysis *analysis)
 	analysis_tell_pipeline(analysis, &told);
 	fprintf(out, "pipelines %u", told.pipelines);
 	if (told.pipelines) {
-		fprintf(out, " of %d, %d %d, from %d, %s %d, ranks", told.stages, told.open, told.likely, told.lowest, told.host, told.local_rank);
+		fprintf(out, " of %d, %d %d, from %d, %s %d, ranks", told.stages, told.open, told.likely, told.lowest,
+			told.host, told.local_rank);
 		for (uint32_t i = 0; i < told.rank_count; i++)
 			fprintf(out, " %d", told.ranks[i]);
 	}
@@ -157,13 +163,15 @@ static void show_memory(FILE *out, const struct analysis *analysis)
 
 	analysis_tell_gpu_memory(analysis, &told);
 	if (told.course != ANALYSIS_MEMORY_UNKNOWN)
-		fprintf(out, "memory %d %d %ld %ld %ld %lu %lu %.6g %.6g %.6g %lu\n", told.course, told.rank, told.used, told.total, told.grown,
-			told.until_step, told.steps, told.seconds, told.bytes_per_s, told.full_in_s, told.full_at_step);
+		fprintf(out, "memory %d %d %ld %ld %ld %lu %lu %.6g %.6g %.6g %lu\n", told.course, told.rank, told.used,
+			told.total, told.grown, told.until_step, told.steps, told.seconds, told.bytes_per_s,
+			told.full_in_s, told.full_at_step);
 }
 
 static void show_long_steps(FILE *out, const struct analysis_long_steps *longs)
 {
-	fprintf(out, "  long %lu every %lu %.6g %.6g, %u operations:", longs->count, longs->every, longs->ms, longs->share, longs->operations);
+	fprintf(out, "  long %lu every %lu %.6g %.6g, %u operations:", longs->count, longs->every, longs->ms,
+		longs->share, longs->operations);
 	for (uint32_t i = 0; i < longs->kept; i++)
 		fprintf(out, " %lu", longs->steps[i]);
 	for (int i = 0; i < ANALYSIS_PARTS; i++)
@@ -176,8 +184,8 @@ static void show_course(FILE *out, const struct analysis *analysis)
 	struct analysis_step_course told;
 
 	analysis_tell_step_course(analysis, &told);
-	fprintf(out, "steps %lu of %.6g %.6g %.6g %d from %lu:", told.known, told.usual_ms, told.quarter_ms[0], told.quarter_ms[1], told.uneven,
-		told.first);
+	fprintf(out, "steps %lu of %.6g %.6g %.6g %d from %lu:", told.known, told.usual_ms, told.quarter_ms[0],
+		told.quarter_ms[1], told.uneven, told.first);
 	for (uint32_t i = 0; i < told.first_count; i++)
 		fprintf(out, " %.6g", told.first_ms[i]);
 	fputc('\n', out);
@@ -191,9 +199,12 @@ static void show_pace(FILE *out, const struct analysis *analysis)
 
 	analysis_tell_pace(analysis, &told);
 	if (told.course != ANALYSIS_PACE_UNKNOWN)
-		fprintf(out, "pace %d of %lu since %lu until %lu: %.6g %.6g %.6g %.6g, wait %.6g %.6g, %.6g %s at %lu in %.6g\n", told.course, told.known,
-			told.since_step, told.step, told.before_ms, told.now_ms, told.ms_per_step, told.late_share, told.wait_ms,
-			told.wait_ms_per_step, told.watchdog_ms, told.watchdog_from, told.watchdog_step, told.watchdog_in_s);
+		fprintf(
+		    out,
+		    "pace %d of %lu since %lu until %lu: %.6g %.6g %.6g %.6g, wait %.6g %.6g, %.6g %s at %lu in %.6g\n",
+		    told.course, told.known, told.since_step, told.step, told.before_ms, told.now_ms, told.ms_per_step,
+		    told.late_share, told.wait_ms, told.wait_ms_per_step, told.watchdog_ms, told.watchdog_from,
+		    told.watchdog_step, told.watchdog_in_s);
 }
 
 void shown_in_the_end(FILE *out, const struct analysis *analysis)
@@ -201,9 +212,9 @@ void shown_in_the_end(FILE *out, const struct analysis *analysis)
 	struct analysis_summary summary;
 
 	analysis_summarise(analysis, &summary);
-	fprintf(out, "summary %u %u %d %lu %lu %lu %lu %lu %.6g %.6g %u %u\n", summary.processes, summary.communicators, summary.ranks_total,
-		summary.operations, summary.untracked, summary.dropped, summary.captured, summary.steps, summary.step_ms,
-		summary.first_step_ms, summary.findings_opened, summary.xids);
+	fprintf(out, "summary %u %u %d %lu %lu %lu %lu %lu %.6g %.6g %u %u\n", summary.processes, summary.communicators,
+		summary.ranks_total, summary.operations, summary.untracked, summary.dropped, summary.captured,
+		summary.steps, summary.step_ms, summary.first_step_ms, summary.findings_opened, summary.xids);
 	show_account(out, analysis);
 	show_pipeline(out, analysis);
 	show_memory(out, analysis);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What else is seen of the machines of a history's job: GPUs, ports, limits, losses, looks at Python, waits. Drawn from the job's
- * number, and the same whenever it is shown. */
+/* What else is seen of the machines of a history's job: GPUs, ports, limits, losses, looks at Python, waits. Drawn from
+ * the job's number, and the same whenever it is shown. */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_SURROUNDINGS_H
 #define TESTS_UNIT_ANALYSIS_JOBS_SURROUNDINGS_H
 

@@ -216,7 +216,8 @@ Test(cells, what_they_take_is_counted_whatever_is_merged)
 		cr_assert(cells_magnitude_at(&cells, step % 3, step, step * SECOND));
 	}
 	for (size_t i = 0; i < cells.count; i++)
-		bytes += cells.columns[i].rank_count * sizeof(struct cell) + cells.columns[i].line_count * sizeof(struct cell_magnitude);
+		bytes += cells.columns[i].rank_count * sizeof(struct cell) +
+			 cells.columns[i].line_count * sizeof(struct cell_magnitude);
 	cr_expect_eq(cells.bytes, bytes);
 	cells_free(&cells);
 }

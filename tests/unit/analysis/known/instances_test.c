@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool of instances against a plain list of what it should hold, over many random calls, at its limits and below. */
+/* The pool of instances against a plain list of what it should hold, over many random calls, at its limits and below.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,10 @@ struct model {
 	enum known known[COMMUNICATORS][SEQUENCES];
 	uint64_t created_ns[COMMUNICATORS][SEQUENCES];
 	struct instance *is[COMMUNICATORS][SEQUENCES];
-	uint64_t next[COMMUNICATORS], oldest[COMMUNICATORS];            /* sequences: to be made, and the first that may be unfinished */
-	uint32_t ended[COMMUNICATORS * SEQUENCES], ended_count, ended_first; /* communicator * SEQUENCES + sequence, as they finished */
+	uint64_t next[COMMUNICATORS],
+	    oldest[COMMUNICATORS]; /* sequences: to be made, and the first that may be unfinished */
+	uint32_t ended[COMMUNICATORS * SEQUENCES], ended_count,
+	    ended_first; /* communicator * SEQUENCES + sequence, as they finished */
 	uint32_t unfinished[COMMUNICATORS], finished[COMMUNICATORS], count;
 	uint64_t unjudged; /* that made room while they were unfinished */
 	uint64_t random;
@@ -34,8 +37,12 @@ static struct instance_key key_of(uint32_t communicator, uint64_t sequence)
 {
 	bool pair = sequence % 3 == 1;
 
-	return (struct instance_key){ .communicator = communicator, .function = sequence % 2, .by_interposer = sequence % 5 == 4,
-				      .source = pair ? 0 : -1, .target = pair ? 1 : -1, .sequence = sequence };
+	return (struct instance_key){ .communicator = communicator,
+				      .function = sequence % 2,
+				      .by_interposer = sequence % 5 == 4,
+				      .source = pair ? 0 : -1,
+				      .target = pair ? 1 : -1,
+				      .sequence = sequence };
 }
 
 static void expect_forgotten(struct model *model, uint32_t communicator, uint64_t sequence)
@@ -56,8 +63,8 @@ static uint64_t oldest_unfinished(struct model *model, uint32_t communicator)
 	return *at;
 }
 
-/* Is there a place for another one? As instances.h says: the oldest that is finished goes, of all communicators; where none is, the
- * oldest of this one, if that is not younger. */
+/* Is there a place for another one? As instances.h says: the oldest that is finished goes, of all communicators; where
+ * none is, the oldest of this one, if that is not younger. */
 static bool expect_room(struct model *model, uint32_t communicator, uint64_t created_ns)
 {
 	if (model->count < INSTANCES_MAX)
@@ -99,7 +106,8 @@ static void make_one(struct model *model, uint32_t communicator)
 	model->is[communicator][sequence] = instance;
 	model->unfinished[communicator]++;
 	model->count++;
-	cr_assert_eq(instances_get(&model->pool, &model->communicators[communicator], &key, 0), instance, "there is one of each");
+	cr_assert_eq(instances_get(&model->pool, &model->communicators[communicator], &key, 0), instance,
+		     "there is one of each");
 }
 
 static void finish_one(struct model *model, uint32_t communicator)
@@ -141,7 +149,8 @@ static void expect_as_known(struct model *model)
 	for (const struct instance *one = model->pool.finished_first; one; one = one->next) {
 		while (model->known[model->ended[at] / SEQUENCES][model->ended[at] % SEQUENCES] != FINISHED)
 			at++;
-		cr_assert_eq(one, model->is[model->ended[at] / SEQUENCES][model->ended[at] % SEQUENCES], "in the order in which they finished");
+		cr_assert_eq(one, model->is[model->ended[at] / SEQUENCES][model->ended[at] % SEQUENCES],
+			     "in the order in which they finished");
 		at++;
 	}
 }

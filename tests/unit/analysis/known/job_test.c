@@ -6,7 +6,9 @@
 
 static int enter(struct analysis *analysis, int process, uint32_t index, int rank, uint64_t created_ns)
 {
-	const struct rw_communicator communicator = { .id = 77, .rank = rank, .nranks = 3, .nnodes = 1, .created_ns = created_ns };
+	const struct rw_communicator communicator = {
+		.id = 77, .rank = rank, .nranks = 3, .nnodes = 1, .created_ns = created_ns
+	};
 	return analysis_add_communicator(analysis, (analysis_process_id)process + 1, index, &communicator);
 }
 
@@ -16,7 +18,10 @@ static struct analysis *begin_three(void)
 	static struct rw_box_header box = { .host = "a", .job = "test", .world_size = 4 };
 	for (int i = 0; i < 4; i++) {
 		box.world_rank = i;
-		cr_assert_eq(analysis_add_process(analysis, &(struct analysis_process){ .id = (uint32_t)i + 1, .pid = i + 1, .box = &box }), 0);
+		cr_assert_eq(
+		    analysis_add_process(
+			analysis, &(struct analysis_process){ .id = (uint32_t)i + 1, .pid = i + 1, .box = &box }),
+		    0);
 	}
 	return analysis;
 }

@@ -37,7 +37,8 @@ Test(kernel_start, a_rank_whose_kernels_wait_for_room_is_named)
 			cr_expect_str_eq(finding->cause_text, "other kernels filled its GPU, and NCCL's kernel waited for room");
 			cr_expect(finding->share > 0.9 && finding->share <= 1, "%f", finding->share);
 		}
-		cr_expect_float_eq(run.findings[run.count - 1].lost_ms, job.faults[0].ms, 8, "seed %u: %f", seed, run.findings[run.count - 1].lost_ms);
+		cr_expect_float_eq(run.findings[run.count - 1].lost_ms, job.faults[0].ms, 8, "seed %u: %f", seed,
+				   run.findings[run.count - 1].lost_ms);
 		end(&run);
 	}
 }
@@ -145,7 +146,8 @@ Test(kernel_start, who_comes_late_is_found_as_without_times_of_kernels)
 	}
 }
 
-/* NCCL's thread lagged, and its notes were overwritten: short kernels that seem to have begun late, of a rank that waits itself. */
+/* NCCL's thread lagged, and its notes were overwritten: short kernels that seem to have begun late, of a rank that
+ * waits itself. */
 Test(kernel_start, times_of_a_later_kernel_accuse_nobody)
 {
 	for (unsigned seed = 0; seed < 20; seed++) {

@@ -39,8 +39,15 @@ Test(even, a_gpu_that_is_evenly_slow_by_a_tenth_is_named_with_its_share)
 /* 40 ms before each operation: so few reads of the GPU page add little noise. */
 static struct even_job longer_work(unsigned seed)
 {
-	return (struct even_job){ .ranks = 8, .operations = 20, .compute_ms = 40, .jitter = 0.005, .noise = 0.005, .lasts = 0.5,
-				  .slow_rank = -1, .seconds = 130, .seed = seed };
+	return (struct even_job){ .ranks = 8,
+				  .operations = 20,
+				  .compute_ms = 40,
+				  .jitter = 0.005,
+				  .noise = 0.005,
+				  .lasts = 0.5,
+				  .slow_rank = -1,
+				  .seconds = 130,
+				  .seed = seed };
 }
 
 /* The others differ by little, so that the time by which this one works longer is no difference of that kind. */
@@ -57,8 +64,8 @@ Test(even, a_gpu_that_is_evenly_slow_by_a_fiftieth_is_named_within_two_minutes)
 	}
 }
 
-/* 0.74 % of a step are a median absolute deviation of 0.5 %. Each odd one is late before one operation of each step, which
- * shows it. Of 40 such jobs three are not found in time: 19, 22 and 32. */
+/* 0.74 % of a step are a median absolute deviation of 0.5 %. Each odd one is late before one operation of each step,
+ * which shows it. Of 40 such jobs three are not found in time: 19, 22 and 32. */
 Test(even, a_rank_that_is_slow_by_a_fiftieth_is_named_among_noise_that_does_not_last)
 {
 	static const unsigned numbers[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -121,8 +128,8 @@ Test(even, needs_no_steps)
 	}
 }
 
-/* Most of what it is late by is too little in each operation to tell whose it is. Of the rest its GPU's part is smaller than its host's, in the
- * second job larger. */
+/* Most of what it is late by is too little in each operation to tell whose it is. Of the rest its GPU's part is smaller
+ * than its host's, in the second job larger. */
 Test(even, the_smaller_part_of_a_lateness_is_not_called_its_kind)
 {
 	static const struct {
@@ -211,8 +218,8 @@ Test(even, uneven_stages_are_no_fault)
 	}
 }
 
-/* All wait for each other for a tenth of the time. One has a plugin that looks at its GPU when nothing is under way, and sees
- * no waits. */
+/* All wait for each other for a tenth of the time. One has a plugin that looks at its GPU when nothing is under way,
+ * and sees no waits. */
 Test(even, who_looks_at_other_times_is_not_late)
 {
 	for (unsigned seed = 0; seed < seeds(8); seed++) {

@@ -20,7 +20,9 @@ struct course {
 
 static bool is_proven_of(const struct course *course)
 {
-	struct stragglers stragglers = { .suspects = calloc(course->ranks, sizeof(struct suspect)), .suspect_count = course->ranks, .first_step = 1 };
+	struct stragglers stragglers = { .suspects = calloc(course->ranks, sizeof(struct suspect)),
+					 .suspect_count = course->ranks,
+					 .first_step = 1 };
 
 	cr_assert(stragglers.suspects);
 	for (uint64_t step = 1; step <= course->steps; step++) {
@@ -31,7 +33,9 @@ static bool is_proven_of(const struct course *course)
 			suspect->host = i;
 			suspect->group = course->alone ? i : 0;
 			suspect->step = step;
-			suspect->blames[step % STRAGGLER_STEPS] = (struct blame){ .step = step, .late_ns = late_ns, .shown_ns = late_ns, .worst_ns = late_ns };
+			suspect->blames[step % STRAGGLER_STEPS] = (struct blame){
+				.step = step, .late_ns = late_ns, .shown_ns = late_ns, .worst_ns = late_ns
+			};
 		}
 		if (step > NOTED_LATER)
 			excursions_note(&stragglers, step - NOTED_LATER);
@@ -43,8 +47,8 @@ static bool is_proven_of(const struct course *course)
 	return proven;
 }
 
-/* Late in the last 24 steps, by one time and 1.4 times `ms` in turn. What the others are late by comes and goes four times, and is never as much for
- * 12 steps. */
+/* Late in the last 24 steps, by one time and 1.4 times `ms` in turn. What the others are late by comes and goes four
+ * times, and is never as much for 12 steps. */
 static double for_long(uint32_t rank, uint64_t step, double ms)
 {
 	if (rank == LATE)
@@ -114,7 +118,8 @@ Test(excursion, a_lateness_of_a_few_steps_begins_at_once)
 	cr_expect_not(is_proven_of(&course), "no rank was as late as in the two steps before");
 }
 
-/* Noise that is the same in nine steps, after one, two and four others; after eight only one pair of steps could be compared. */
+/* Noise that is the same in nine steps, after one, two and four others; after eight only one pair of steps could be
+ * compared. */
 Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
 {
 	struct suspect suspects[2] = { { .step = 9 }, { .step = 9,
@@ -123,9 +128,11 @@ Test(excursion, noise_is_taken_to_last_as_long_as_pairs_of_steps_show)
 
 	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9);
 	suspects[1].excursions.pairs[2] = suspects[1].excursions.products[2] = 4;
-	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9, "all that is left is as much as chance would leave of four");
+	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4 + 8), 1e-9,
+			   "all that is left is as much as chance would leave of four");
 	suspects[1].excursions.pairs[3] = 0;
-	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4), 1e-9, "which is more than the job has steps");
+	cr_expect_float_eq(excursion_lasts(&stragglers, &suspects[0]), 1 + 2 * (1 + 2 + 4), 1e-9,
+			   "which is more than the job has steps");
 }
 
 Test(excursion, noise_that_lasts_is_compared_as_often_as_it_has_come_and_gone)

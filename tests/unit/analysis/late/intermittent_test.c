@@ -66,8 +66,8 @@ Test(intermittent, one_step_of_any_number_is_found_with_its_pattern_its_share_an
 	}
 }
 
-/* Of so many ranks one is the latest three times in a row by chance in one of 1,000 jobs, and with a cause that is seen each time it is not by
- * chance. Without one it takes more. */
+/* Of so many ranks one is the latest three times in a row by chance in one of 1,000 jobs, and with a cause that is seen
+ * each time it is not by chance. Without one it takes more. */
 Test(intermittent, of_many_ranks_a_third_time_suffices_where_a_cause_is_seen)
 {
 	enum { EVERY = 10, FIRST = 10 };

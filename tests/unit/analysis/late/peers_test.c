@@ -60,7 +60,8 @@ static uint64_t level(const struct stragglers *stragglers, uint32_t rank, uint32
 	return excursions_level_ns(stragglers, &stragglers->suspects[rank], STEP, length);
 }
 
-static bool is_left_out(const struct stragglers *stragglers, uint32_t rank, uint32_t other, uint32_t length, uint64_t least_ns)
+static bool is_left_out(const struct stragglers *stragglers, uint32_t rank, uint32_t other, uint32_t length,
+			uint64_t least_ns)
 {
 	return other == rank || stragglers->suspects[other].group != stragglers->suspects[rank].group ||
 	       stragglers->suspects[other].open || level(stragglers, other, length) * 2 >= least_ns;
@@ -138,10 +139,13 @@ static bool is_late_together(const struct stragglers *stragglers, uint32_t rank,
 
 static void expect_near(const struct stragglers *stragglers, struct peers *peers, uint32_t rank, uint64_t least_ns)
 {
-	uint64_t near = 0, all = 0, told_of, told = peers_near(peers, &stragglers->suspects[rank], 20000000, least_ns, &told_of);
+	uint64_t near = 0, all = 0, told_of,
+		 told = peers_near(peers, &stragglers->suspects[rank], 20000000, least_ns, &told_of);
 
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
-		for (uint64_t back = 0; i != rank && !is_late_together(stragglers, rank, i, least_ns) && back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step; back++) {
+		for (uint64_t back = 0; i != rank && !is_late_together(stragglers, rank, i, least_ns) &&
+					back < EXCURSION_STRIKING_STEPS && STEP >= back + stragglers->first_step;
+		     back++) {
 			all++;
 			near += suspect_shown_ns(&stragglers->suspects[i], STEP - back) * EXCURSION_STRIKING > least_ns;
 		}

@@ -130,7 +130,8 @@ Test(straggler_cost, is_no_more_than_steps_have_become_longer)
 	stage_close(stage);
 }
 
-/* What slows the late rank may slow the others, too: then the rank alone costs what it is late by, and steps grow by more. */
+/* What slows the late rank may slow the others, too: then the rank alone costs what it is late by, and steps grow by
+ * more. */
 Test(straggler_cost, is_at_least_that_where_steps_have_become_far_longer)
 {
 	static const struct {
@@ -204,7 +205,8 @@ Test(straggler_cost, steps_that_are_forgotten_do_not_change_since_when)
 	stage_close(stage);
 }
 
-/* One step in which it may have been later than was seen, the first of the job as well as any other, makes the cost a least. */
+/* One step in which it may have been later than was seen, the first of the job as well as any other, makes the cost a
+ * least. */
 Test(straggler_cost, now_and_then_is_at_least_that_where_one_of_its_steps_was_seen_in_part)
 {
 	uint32_t rank = LATE_RANK;

@@ -70,7 +70,8 @@ Test(straggler, names_the_rank_and_its_cause_whatever_the_evidence)
 	}
 }
 
-/* All sleep in each step, for the sake of pace. Rank 3 does something else before that, which nobody saw: while it is late it sleeps. */
+/* All sleep in each step, for the sake of pace. Rank 3 does something else before that, which nobody saw: while it is
+ * late it sleeps. */
 Test(straggler, a_sleep_that_all_ranks_have_is_not_what_one_is_late_for)
 {
 	static const struct {
@@ -87,7 +88,9 @@ Test(straggler, a_sleep_that_all_ranks_have_is_not_what_one_is_late_for)
 		job.faults[0] = (struct history_fault){
 			.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = cases[i].ms, .evidence = cases[i].evidence
 		};
-		job.faults[1] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 1, .ms = 300, .evidence = EVIDENCE_SLEEP_SEEN };
+		job.faults[1] = (struct history_fault){
+			.kind = FAULT_ALL, .first_step = 1, .ms = 300, .evidence = EVIDENCE_SLEEP_SEEN
+		};
 		struct played run = play(&job);
 		const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 3);
 		cr_assert(finding, "case %zu: not named", i);
@@ -100,8 +103,8 @@ Test(straggler, a_sleep_that_all_ranks_have_is_not_what_one_is_late_for)
 	}
 }
 
-/* The samplers have found it asleep: behind its launch, which says nothing about the time before, or while it is late, which all ranks may
- * be for as long. */
+/* The samplers have found it asleep: behind its launch, which says nothing about the time before, or while it is late,
+ * which all ranks may be for as long. */
 Test(straggler, a_sleep_that_samples_show_is_no_cause_after_the_launch_and_never_certain)
 {
 	static const struct {
@@ -112,7 +115,9 @@ Test(straggler, a_sleep_that_samples_show_is_no_cause_after_the_launch_and_never
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct history_job job = eight;
-		job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 180, .evidence = cases[i].evidence };
+		job.faults[0] = (struct history_fault){
+			.kind = FAULT_HOST, .rank = 3, .first_step = 12, .ms = 180, .evidence = cases[i].evidence
+		};
 		struct played run = play(&job);
 
 		cr_assert(opened(&run, RW_KIND_STRAGGLER, 3), "case %zu: not named", i);
@@ -126,7 +131,8 @@ Test(straggler, a_sleep_that_samples_show_is_no_cause_after_the_launch_and_never
 	}
 }
 
-/* Where the others are quiet, a lateness that stays what it is waits neither for the first steps to be over nor for a cause. */
+/* Where the others are quiet, a lateness that stays what it is waits neither for the first steps to be over nor for a
+ * cause. */
 Test(straggler, names_who_is_steadily_late_in_a_short_job_without_noise)
 {
 	struct history_job job = { .ranks = 4, .steps = 24, .layers = 2, .compute_ms = 20, .tail_ms = 3000 };
@@ -249,7 +255,8 @@ Test(straggler, a_slow_gpu_is_late_by_its_device)
 	end(&run);
 }
 
-/* As where a rank waits for a lock before its step, and the operations before were small ones in a row, whose end nobody followed. */
+/* As where a rank waits for a lock before its step, and the operations before were small ones in a row, whose end
+ * nobody followed. */
 Test(straggler, of_whom_nothing_was_seen_is_not_said_to_have_been_in_time)
 {
 	static const enum history_evidence evidence[] = { EVIDENCE_NOTHING, EVIDENCE_LOCK };
@@ -280,7 +287,8 @@ Test(straggler, a_slow_gpu_whose_threads_nobody_saw_is_told_as_that)
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
 	cr_assert(finding);
 	cr_expect_eq(finding->late_kind, RW_LATE_DEVICE);
-	cr_expect(strstr(finding->missing, "nothing was seen of the host's threads, but it had launched in time"), "%s", finding->missing);
+	cr_expect(strstr(finding->missing, "nothing was seen of the host's threads, but it had launched in time"), "%s",
+		  finding->missing);
 	end(&run);
 }
 
@@ -391,7 +399,8 @@ Test(straggler, a_stage_that_becomes_slower_is_found_in_a_pipeline)
 	struct played run = play(&job);
 	const struct history_finding *finding = opened(&run, RW_KIND_STRAGGLER, 2);
 	cr_assert(finding);
-	/* The stages in the middle receive and send twice: that may be two passes, of which a step may have many. So no step is told. */
+	/* The stages in the middle receive and send twice: that may be two passes, of which a step may have many. So no
+	 * step is told. */
 	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 40));
 	cr_expect_eq(finding->since_step, -1, "%ld", finding->since_step);
 	for (size_t i = 0; i < run.count; i++)
@@ -520,8 +529,8 @@ Test(straggler, what_could_only_be_followed_in_part_is_told_as_the_least)
 	}
 }
 
-/* What a rank was late for may be that it waited for another one where nobody sees it: directly before it came, and in a group
- * that is another one. A cause that is seen in its own threads is none of that. */
+/* What a rank was late for may be that it waited for another one where nobody sees it: directly before it came, and in
+ * a group that is another one. A cause that is seen in its own threads is none of that. */
 Test(straggler, that_may_have_waited_where_nobody_sees_is_not_certain)
 {
 	static const struct {
@@ -593,8 +602,8 @@ Test(straggler, the_cause_of_a_host_is_that_of_whichever_of_its_ranks_has_one)
 		cr_expect_eq(finding->class_, cases[i].class_, "case %zu: %d", i, finding->class_);
 		cr_expect_eq(finding->confidence, cases[i].confidence, "case %zu: %d: %s", i, finding->confidence, finding->missing);
 		cr_expect_str_eq(finding->cause_text, cases[i].text, "case %zu", i);
-		cr_expect(*cases[i].missing ? strstr(finding->missing, cases[i].missing) != NULL : !*finding->missing, "case %zu: %s", i,
-			  finding->missing);
+		cr_expect(*cases[i].missing ? strstr(finding->missing, cases[i].missing) != NULL : !*finding->missing,
+			  "case %zu: %s", i, finding->missing);
 		end(&run);
 	}
 }
@@ -608,8 +617,8 @@ static void expect_the_host(const struct history_job *job, int first, int each, 
 	cr_expect_lt((double)finding->time_ns / 1e6, history_step_ms(run.history, 18), "%s, seed %u: named late", what, seed);
 	for (size_t k = 0; k < run.count; k++) {
 		const struct history_finding *told = &run.findings[k];
-		cr_expect(told->scope == RW_SCOPE_HOST && told->rank_count == each && told->rank == first, "%s, seed %u: %s", what, seed,
-			  told->text);
+		cr_expect(told->scope == RW_SCOPE_HOST && told->rank_count == each && told->rank == first,
+			  "%s, seed %u: %s", what, seed, told->text);
 		cr_expect_eq(told->class_, RW_CAUSE_CPU, "%s, seed %u: %s", what, seed, told->text);
 	}
 	end(&run);
@@ -646,14 +655,18 @@ Test(straggler, names_the_host_as_soon_as_one_of_its_late_ranks_is_suspected)
 		job.ranks = each * job.hosts;
 		job.seed = seed;
 		for (int rank = 0; rank < each; rank++)
-			job.faults[rank] = (struct history_fault){ .kind = FAULT_HOST, .rank = 8 + rank, .first_step = 12, .ms = rank ? 45 : 55,
-								   .evidence = rank ? EVIDENCE_NOTHING : EVIDENCE_RUN_QUEUE };
+			job.faults[rank] =
+			    (struct history_fault){ .kind = FAULT_HOST,
+						    .rank = 8 + rank,
+						    .first_step = 12,
+						    .ms = rank ? 45 : 55,
+						    .evidence = rank ? EVIDENCE_NOTHING : EVIDENCE_RUN_QUEUE };
 		expect_the_host(&job, 8, each, "one seen", seed);
 	}
 }
 
-/* Noise that lasts for a few steps: each of these is later than the one before, and the next one is in time. A fault that begins in the middle
- * of the first of them is as late in the fourth. */
+/* Noise that lasts for a few steps: each of these is later than the one before, and the next one is in time. A fault
+ * that begins in the middle of the first of them is as late in the fourth. */
 Test(straggler, a_lateness_that_has_only_grown_for_three_steps_names_nobody_yet)
 {
 	for (int goes_on = 0; goes_on < 2; goes_on++) {
@@ -673,8 +686,9 @@ Test(straggler, a_lateness_that_has_only_grown_for_three_steps_names_nobody_yet)
 	}
 }
 
-/* Ranks that send each other tokens for their experts do the same work. So all of them are compared, and the slow one is named as soon as it
- * is in a job without experts: of the one rank that shares no AlltoAll with it, it takes a dozen steps. */
+/* Ranks that send each other tokens for their experts do the same work. So all of them are compared, and the slow one
+ * is named as soon as it is in a job without experts: of the one rank that shares no AlltoAll with it, it takes a dozen
+ * steps. */
 Test(straggler, among_ranks_with_experts_is_named_as_soon_as_among_others)
 {
 	static const int experts[] = { 0, 2, 4, 8 };

@@ -42,7 +42,8 @@ Test(memory_limit, one_that_is_full_of_what_is_no_cache_and_hit_again_and_again_
 	cr_expect_eq(finding->severity, RW_WARNING);
 	cr_expect_eq(finding->rank, 2);
 	cr_expect_eq(finding->rank_count, 1);
-	cr_expect(strstr(finding->text, "rank 2: its cgroup is at its memory limit (0 MiB), 95 % of it is no cache"), "%s", finding->text);
+	cr_expect(strstr(finding->text, "rank 2: its cgroup is at its memory limit (0 MiB), 95 % of it is no cache"),
+		  "%s", finding->text);
 	look(2, 1072, 950, 8);
 	cr_expect_eq(job.count, 1);
 	look(2, 1074, 950, 8);

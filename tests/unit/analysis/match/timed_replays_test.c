@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replays of CUDA graphs with the times of their kernels. Four ranks replay a graph of four AllReduces in each step; in some
- * jobs the graph's groups are pairs of ranks, and a collective outside of the graph joins the pairs.
+ * Replays of CUDA graphs with the times of their kernels. Four ranks replay a graph of four AllReduces in each step; in
+ * some jobs the graph's groups are pairs of ranks, and a collective outside of the graph joins the pairs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -74,10 +74,15 @@ static int size_of(const struct job *job)
 
 static void add_communicators(const struct job *job, int rank)
 {
-	struct rw_communicator graph = { .id = 10 + (uint64_t)group_of(job, rank), .nranks = size_of(job), .nnodes = 1, .created_ns = 1,
+	struct rw_communicator graph = { .id = 10 + (uint64_t)group_of(job, rank),
+					 .nranks = size_of(job),
+					 .nnodes = 1,
+					 .created_ns = 1,
 					 .rank = rank - first_of(job, group_of(job, rank)),
 					 .captured = CALLS + (job->unplayed ? 40 : 0) };
-	struct rw_communicator across = { .id = 20 + (uint64_t)rank % 2, .nranks = 2, .nnodes = 1, .created_ns = 1, .rank = rank / 2 };
+	struct rw_communicator across = {
+		.id = 20 + (uint64_t)rank % 2, .nranks = 2, .nnodes = 1, .created_ns = 1, .rank = rank / 2
+	};
 
 	graph.replays_timed = job->untimed ? 0 : graph.captured;
 	cr_assert_eq(analysis_add_communicator(analysis, (uint32_t)rank + 1, 0, &graph), 0);
@@ -119,7 +124,8 @@ static void pass(int rank, struct rw_operation *slot)
 	cr_assert_eq(analysis_add_operation(analysis, (uint32_t)rank + 1, slot), 0);
 }
 
-static void pass_replay(const struct job *job, int rank, uint64_t call, uint64_t step, uint64_t began_ns, uint64_t ended_ns)
+static void pass_replay(const struct job *job, int rank, uint64_t call, uint64_t step, uint64_t began_ns,
+			uint64_t ended_ns)
 {
 	uint64_t behind_ns = (uint64_t)(rank + 3) * 1234567890123u; /* no GPU's clock is another's */
 	uint64_t number = job->renumbered && rank == 2 ? CALLS - 1 - call : call, seen_ns = ended_ns + report_delay();
@@ -174,11 +180,25 @@ static void replay_call(const struct job *job, uint64_t call, uint64_t step)
 static void pass_eager(int rank, uint64_t launched_ns, uint64_t came_ns, uint64_t ended_ns)
 {
 	struct rw_operation slot = {
-		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN | RW_KNOWN_STARTED | RW_KNOWN_DONE,
-		.comm = 1, .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 5000, .sequence = eager[rank]++,
-		.root_or_peer = -1, .api_ns = launched_ns, .api_tid = 9, .group = 1, .launch_begin_ns = launched_ns,
-		.launch_end_ns = launched_ns, .launch_tid = 9, .return_ns = launched_ns, .progress = eager[rank],
-		.gpu_source = RW_GPU_SOURCE_WATERMARK, .started_seen_ns = came_ns + draw(2 * MS), .done_seen_ns = ended_ns + draw(2 * MS),
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_TASK | RW_KNOWN_RETURN |
+			 RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.comm = 1,
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.dtype = RW_DTYPE_FLOAT32,
+		.count = 5000,
+		.sequence = eager[rank]++,
+		.root_or_peer = -1,
+		.api_ns = launched_ns,
+		.api_tid = 9,
+		.group = 1,
+		.launch_begin_ns = launched_ns,
+		.launch_end_ns = launched_ns,
+		.launch_tid = 9,
+		.return_ns = launched_ns,
+		.progress = eager[rank],
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.started_seen_ns = came_ns + draw(2 * MS),
+		.done_seen_ns = ended_ns + draw(2 * MS),
 	};
 
 	if (slot.done_seen_ns < slot.started_seen_ns)

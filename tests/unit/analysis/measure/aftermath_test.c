@@ -310,7 +310,8 @@ Test(aftermath, a_loss_scale_is_no_search_for_one_rank)
 		cr_assert_gt(job.scanned.told_count, 0);
 		cr_expect_eq(job.scanned.told[0].severity, RW_NOTICE);
 		cr_expect_eq(job.scanned.told[0].confidence == RW_INCONCLUSIVE, cases[i].unscanned || cases[i].blind);
-		cr_expect_eq(strncmp(job.scanned.told[0].text, cases[i].text, strlen(cases[i].text)), 0, "%zu: %s", i, job.scanned.told[0].text);
+		cr_expect_eq(strncmp(job.scanned.told[0].text, cases[i].text, strlen(cases[i].text)), 0, "%zu: %s", i,
+			     job.scanned.told[0].text);
 		scanned_free(&job.scanned);
 	}
 }

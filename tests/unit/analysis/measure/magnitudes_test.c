@@ -27,7 +27,9 @@ static void play(struct scanned *job)
 		/* A norm, larger than every gradient: it is not what is looked for. */
 		for (int i = 0; i < RANKS; i++)
 			job->absmax[i] = 1e6f;
-		scanned_call(job, fsdp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 1 });
+		scanned_call(
+		    job, fsdp,
+		    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 1 });
 		scanned_tick(job, 100);
 	}
 	scanned_end(job);
@@ -88,7 +90,9 @@ Test(magnitudes, nothing_is_kept_that_nobody_asked_for)
 
 	scanned_start(&job, RANKS, RANKS);
 	int fsdp = scanned_communicator(&job, "fsdp", RANKS, 0, 1);
-	scanned_call(&job, fsdp, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 100 });
+	scanned_call(
+	    &job, fsdp,
+	    (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 100 });
 	scanned_tick(&job, 5000);
 	cr_expect_eq(analysis_cells(job.analysis)->line_count, 0);
 	scanned_free(&job);
@@ -105,7 +109,9 @@ Test(magnitudes, more_communicators_than_there_is_room_for_are_left_out_and_said
 
 		snprintf(name, sizeof(name), "group%d", i);
 		int group = scanned_communicator(&job, name, 2, 0, 1);
-		scanned_call(&job, group, (struct scanned_call){ .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 100 });
+		scanned_call(&job, group,
+			     (struct scanned_call){
+				 .function = RW_FUNCTION_ALL_REDUCE, .dtype = RW_DTYPE_FLOAT32, .count = 100 });
 	}
 	scanned_tick(&job, 5000);
 	cr_expect_eq(analysis_cells(job.analysis)->line_count, CELLS_LINES);

@@ -64,7 +64,8 @@ static struct drawn_step warms_up(int step, unsigned *seed)
 /* Every tenth step, and every fiftieth for longer. */
 static struct drawn_step pauses(int step, unsigned *seed)
 {
-	return (struct drawn_step){ 500 + 20 * drawn(seed) + (step % 10 == 0 ? 1500 : 0) + (step % 50 == 0 ? 20000 : 0), 5, 40 };
+	return (struct drawn_step){ 500 + 20 * drawn(seed) + (step % 10 == 0 ? 1500 : 0) + (step % 50 == 0 ? 20000 : 0),
+				    5, 40 };
 }
 
 static struct drawn_step comes_and_goes(int step, unsigned *seed)
@@ -90,13 +91,15 @@ static struct drawn_step a_short_step_longer(int step, unsigned *seed)
 
 Test(pace_course, of_steps_that_differ_as_steps_do_nothing_is_said)
 {
-	shape *const shapes[] = { even, ramp, warms_up, pauses, comes_and_goes, becomes_faster, a_little_longer, a_short_step_longer };
+	shape *const shapes[] = { even,           ramp,           warms_up,        pauses,
+				  comes_and_goes, becomes_faster, a_little_longer, a_short_step_longer };
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
 		for (int steps = shapes[i] == comes_and_goes ? 200 : 60; steps <= 6000; steps += steps / 4) {
 			struct analysis_pace told = told_of(shapes[i], steps);
 
-			cr_expect_eq(told.course, ANALYSIS_PACE_STEADY, "shape %zu, %d steps: %d, %.0f ms after %.0f since %ju", i, steps, told.course,
+			cr_expect_eq(told.course, ANALYSIS_PACE_STEADY,
+				     "shape %zu, %d steps: %d, %.0f ms after %.0f since %ju", i, steps, told.course,
 				     told.now_ms, told.before_ms, (uintmax_t)told.since_step);
 			cr_expect_eq(told.since_step, 0);
 		}
@@ -133,7 +136,8 @@ static struct drawn_step grows_since_1812(int step, unsigned *seed)
 {
 	double late_ms = step < 1812 ? 0 : 12 * (step - 1811);
 
-	return (struct drawn_step){ 2000 + 60 * drawn(seed) + late_ms + (step % 100 == 0 ? 8000 : 0), 5 + late_ms, 40 + late_ms };
+	return (struct drawn_step){ 2000 + 60 * drawn(seed) + late_ms + (step % 100 == 0 ? 8000 : 0), 5 + late_ms,
+				    40 + late_ms };
 }
 
 Test(pace_course, growth_is_told_with_its_slope_and_its_first_step)
@@ -253,7 +257,9 @@ Test(pace_course, a_step_that_nobody_saw_is_left_out)
 
 /* Whole jobs */
 
-static const struct history_job plain = { .ranks = 4, .steps = 400, .layers = 2, .compute_ms = 125, .jitter_ms = 5, .seed = 7 };
+static const struct history_job plain = {
+	.ranks = 4, .steps = 400, .layers = 2, .compute_ms = 125, .jitter_ms = 5, .seed = 7
+};
 
 /* The last word of it. */
 static const struct history_finding *last_finding(const struct played *played)
@@ -269,7 +275,12 @@ Test(pace_course, a_log_that_slows_down_is_foreseen, .timeout = 240)
 
 	job.steps = 2000;
 	job.compute_ms = 500;
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 0, .first_step = 1800, .ms = 12, .more_ms = 12, .evidence = EVIDENCE_FSYNC_WRITER };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST,
+						.rank = 0,
+						.first_step = 1800,
+						.ms = 12,
+						.more_ms = 12,
+						.evidence = EVIDENCE_FSYNC_WRITER };
 	struct played played = play(&job);
 	const struct history_finding *last = last_finding(&played);
 	double reached = 1800 + 100000 / 12.0;
@@ -282,7 +293,8 @@ Test(pace_course, a_log_that_slows_down_is_foreseen, .timeout = 240)
 	cr_expect_eq(told.watchdog_ms, 100000);
 	cr_expect_str_eq(told.watchdog_from, "RANKWATCH_TIMEOUT");
 	cr_expect_float_eq((double)told.watchdog_step, reached, 0.03 * reached, "%ju", (uintmax_t)told.watchdog_step);
-	double steps = (double)(told.watchdog_step - told.step), seconds = steps * (told.now_ms + told.ms_per_step * steps / 2) / 1e3;
+	double steps = (double)(told.watchdog_step - told.step),
+	       seconds = steps * (told.now_ms + told.ms_per_step * steps / 2) / 1e3;
 	cr_expect_float_eq(told.watchdog_in_s, seconds, 0.01 * seconds);
 
 	cr_assert(last);
@@ -359,7 +371,8 @@ Test(pace_course, a_checkpoint_or_a_start_up_is_no_change)
 	end(&played);
 }
 
-/* A device that is late costs as much, and its finding has the forecast, too; one that was late and is no more has none. */
+/* A device that is late costs as much, and its finding has the forecast, too; one that was late and is no more has
+ * none. */
 Test(pace_course, a_finding_has_the_forecast_only_where_it_explains_the_growth)
 {
 	struct history_job job = plain;
@@ -373,21 +386,31 @@ Test(pace_course, a_finding_has_the_forecast_only_where_it_explains_the_growth)
 	end(&played);
 }
 
-/* In noise, the two jobs that docs/analysis.md tells of: a rank that is later by 12 ms with each step, and all ranks that take 100 ms
- * longer. */
+/* In noise, the two jobs that docs/analysis.md tells of: a rank that is later by 12 ms with each step, and all ranks
+ * that take 100 ms longer. */
 Test(pace_course, is_known_soon_in_noise)
 {
 	for (unsigned seed = 0; seed < 16; seed++) {
 		bool all = seed % 2;
-		struct noisy_job job = { .ranks = 8, .ranks_per_host = 8, .steps = 200, .step_ms = 500, .noise = 0.02, .lasts = seed / 2 % 2 ? 0.8 : 0,
-					 .seed = seed, .fault_step = 100, .fault_ms = all ? 100 : 12, .pattern = all ? NOISY_ALL : NOISY_GROWS };
+		struct noisy_job job = { .ranks = 8,
+					 .ranks_per_host = 8,
+					 .steps = 200,
+					 .step_ms = 500,
+					 .noise = 0.02,
+					 .lasts = seed / 2 % 2 ? 0.8 : 0,
+					 .seed = seed,
+					 .fault_step = 100,
+					 .fault_ms = all ? 100 : 12,
+					 .pattern = all ? NOISY_ALL : NOISY_GROWS };
 		struct noisy_result result;
 
 		noisy_play(&job, &result);
 		cr_expect(result.slower_step > 100 && result.slower_step <= 160, "seed %u: in step %d", seed, result.slower_step);
 		cr_expect_eq(result.pace.course, all ? ANALYSIS_PACE_LONGER : ANALYSIS_PACE_GROWS, "seed %u", seed);
-		cr_expect(result.pace.since_step >= 90 && result.pace.since_step <= 110, "seed %u: since %ju", seed, (uintmax_t)result.pace.since_step);
-		cr_expect(all ? result.pace.late_share < 0.25 : result.pace.late_share > 0.75, "seed %u: %f", seed, result.pace.late_share);
+		cr_expect(result.pace.since_step >= 90 && result.pace.since_step <= 110, "seed %u: since %ju", seed,
+			  (uintmax_t)result.pace.since_step);
+		cr_expect(all ? result.pace.late_share < 0.25 : result.pace.late_share > 0.75, "seed %u: %f", seed,
+			  result.pace.late_share);
 		cr_log_info("seed %u: %s by step %d", seed, all ? "all together" : "one rank", result.slower_step);
 	}
 }
@@ -418,7 +441,9 @@ Test(pace_course, a_straggler_is_acquitted_when_another_process_lends_the_steps)
 
 	job.steps = 120;
 	job.swapped = true;
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 2, .first_step = 40, .last_step = 70, .ms = 200, .evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 2, .first_step = 40, .last_step = 70, .ms = 200, .evidence = EVIDENCE_FSYNC
+	};
 	struct played played = play(&job);
 
 	cr_assert_geq(played.count, 2);

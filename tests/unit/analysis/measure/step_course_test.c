@@ -4,7 +4,9 @@
 
 #include "tests/unit/analysis/jobs/played.h"
 
-static const struct history_job plain = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 20, .jitter_ms = 2, .seed = 5 };
+static const struct history_job plain = {
+	.ranks = 8, .steps = 60, .layers = 4, .compute_ms = 20, .jitter_ms = 2, .seed = 5
+};
 
 static struct analysis_step_course told_of(const struct history_job *job)
 {
@@ -39,10 +41,12 @@ Test(step_course, a_pause_of_all_ranks_is_their_own_work)
 	cr_expect_eq(told.longs[0].kept, told.longs[0].count);
 	cr_expect_eq(told.longs[0].every, 10);
 	cr_expect_eq(told.longs[0].steps[0], 20, "the first is step %ju", (uintmax_t)told.longs[0].steps[0]);
-	cr_expect(told.longs[0].ms > told.usual_ms + 800 && told.longs[0].ms < told.usual_ms + 1000, "%f ms, usual %f", told.longs[0].ms, told.usual_ms);
+	cr_expect(told.longs[0].ms > told.usual_ms + 800 && told.longs[0].ms < told.usual_ms + 1000, "%f ms, usual %f",
+		  told.longs[0].ms, told.usual_ms);
 	cr_expect(told.longs[0].parts[ANALYSIS_OWN] > 0.8, "own %f", told.longs[0].parts[ANALYSIS_OWN]);
 	cr_expect(told.longs[0].parts[ANALYSIS_WAIT] < 0.1, "wait %f", told.longs[0].parts[ANALYSIS_WAIT]);
-	double share = (double)told.longs[0].count * (told.longs[0].ms - told.usual_ms) / ((double)told.known * told.usual_ms + (double)told.longs[0].count * 900);
+	double share = (double)told.longs[0].count * (told.longs[0].ms - told.usual_ms) /
+		       ((double)told.known * told.usual_ms + (double)told.longs[0].count * 900);
 	cr_expect_float_eq(told.longs[0].share, share, 0.03, "%f of the time, by hand %f", told.longs[0].share, share);
 	cr_expect_eq(told.longs[0].operations, 0);
 }

@@ -45,12 +45,20 @@ Test(transfer, after_calls_have_differed_is_no_finding_of_its_own)
 	end(&run);
 }
 
-/* Until all ranks have come, no part of an AlltoAll ends: two ranks that were in time wait for a third in what they send each other. */
+/* Until all ranks have come, no part of an AlltoAll ends: two ranks that were in time wait for a third in what they
+ * send each other. */
 Test(transfer, who_waits_in_an_exchange_for_a_third_rank_has_no_slow_transfers)
 {
 	for (unsigned seed = 0; seed < seeds(24); seed += 4) {
-		struct history_job job = { .ranks = 16, .steps = 100, .layers = 1, .compute_ms = 80, .jitter_ms = 2, .tail_chance = 0.02, .stall_ms = 60,
-					   .expert_parallel = 8, .seed = seed };
+		struct history_job job = { .ranks = 16,
+					   .steps = 100,
+					   .layers = 1,
+					   .compute_ms = 80,
+					   .jitter_ms = 2,
+					   .tail_chance = 0.02,
+					   .stall_ms = 60,
+					   .expert_parallel = 8,
+					   .seed = seed };
 		job.faults[0] = (struct history_fault){ .kind = FAULT_ALL, .first_step = 20, .ms = 700, .every = 20 };
 		struct played run = play(&job);
 		for (size_t i = 0; i < run.count; i++)
@@ -71,7 +79,8 @@ Test(transfer, an_exchange_takes_its_time_once)
 		cr_assert_gt(run.count, 0, "%d hosts", hosts);
 		cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN, "%d hosts: %s", hosts, run.findings[0].text);
 		/* 8 exchanges a step, each 29 ms longer */
-		cr_expect(run.findings[0].lost_ms > 200 && run.findings[0].lost_ms < 260, "%d hosts: %f", hosts, run.findings[0].lost_ms);
+		cr_expect(run.findings[0].lost_ms > 200 && run.findings[0].lost_ms < 260, "%d hosts: %f", hosts,
+			  run.findings[0].lost_ms);
 		end(&run);
 	}
 }
@@ -85,7 +94,8 @@ Test(transfer, the_slowest_operation_is_one_of_the_last_whole_step)
 		job.faults[0] = (struct history_fault){ .kind = FAULT_TRANSFER, .first_step = 20, .ms = 30 };
 		struct played run = play(&job);
 		cr_assert_gt(run.count, 0);
-		cr_expect_eq(run.findings[0].step, run.findings[0].since_step + TRANSFER_IN_A_ROW - 1, "seed %u: step %ld", seed, run.findings[0].step);
+		cr_expect_eq(run.findings[0].step, run.findings[0].since_step + TRANSFER_IN_A_ROW - 1,
+			     "seed %u: step %ld", seed, run.findings[0].step);
 		end(&run);
 	}
 }
@@ -100,7 +110,8 @@ Test(transfer, of_ranks_that_are_not_seen_nobody_knows_whether_they_come_late)
 	cr_assert_gt(run.count, 0);
 	cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN);
 	cr_expect_eq(run.findings[0].confidence, RW_INCONCLUSIVE);
-	cr_expect(strstr(run.findings[0].text, "; no seen rank comes late, but one that is not seen may"), "%s", run.findings[0].text);
+	cr_expect(strstr(run.findings[0].text, "; no seen rank comes late, but one that is not seen may"), "%s",
+		  run.findings[0].text);
 	end(&run);
 }
 
@@ -136,7 +147,8 @@ Test(transfer, where_steps_take_hardly_longer_it_is_a_notice)
 		cr_expect_eq(run.findings[i].kind, RW_KIND_SLOWDOWN);
 		cr_expect_eq(run.findings[i].severity, RW_NOTICE, "%s", run.findings[i].text);
 		cr_expect_lt(run.findings[i].lost_ms, 20, "%f", run.findings[i].lost_ms);
-		cr_expect(strstr(run.findings[i].text, "since step 20, and steps take hardly longer; no rank is late"), "%s", run.findings[i].text);
+		cr_expect(strstr(run.findings[i].text, "since step 20, and steps take hardly longer; no rank is late"),
+			  "%s", run.findings[i].text);
 	}
 	end(&run);
 }
@@ -180,7 +192,8 @@ Test(transfer, within_one_host_nobody_knows_what_it_is)
 	cr_expect_eq(run.findings[0].kind, RW_KIND_SLOWDOWN);
 	cr_expect_eq(run.findings[0].confidence, RW_INCONCLUSIVE);
 	cr_expect_eq(run.findings[0].scope, RW_SCOPE_JOB);
-	cr_expect(strstr(run.findings[0].text, "operations on ~fsdp take ") == run.findings[0].text, "%s", run.findings[0].text);
+	cr_expect(strstr(run.findings[0].text, "operations on ~fsdp take ") == run.findings[0].text, "%s",
+		  run.findings[0].text);
 	cr_expect(strstr(run.findings[0].missing, "RANKWATCH_KERNELCH=1 shows"), "%s", run.findings[0].missing);
 	cr_expect(strstr(run.findings[0].advice, "RANKWATCH_KERNELCH=1"), "%s", run.findings[0].advice);
 	cr_expect_eq(analysis_wanted_details(run.analysis, details, 8), 0, "no proxy thread moves data within a host");

@@ -179,14 +179,17 @@ static void ask_now(struct node_half *half, uint64_t now_ns)
 	struct {
 		struct rw_batch header;
 		struct rw_message message;
-	} batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .host = "h", .job = "j" }, .message = asked };
+	} batch = {
+		.header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = 1, .host = "h", .job = "j" },
+		.message = asked
+	};
 
 	if (asked.type)
 		cr_expect_eq(node_half_ask(half, &batch, sizeof(batch), now_ns, NULL), 0);
 }
 
-/* One rank of two, the other on another host: it calls one AllReduce that ends, and nothing more for ten seconds. `announced`: calls that
- * its box counts. */
+/* One rank of two, the other on another host: it calls one AllReduce that ends, and nothing more for ten seconds.
+ * `announced`: calls that its box counts. */
 static void stand_idle(const struct rw_init *init, uint64_t announced)
 {
 	static struct rw_box_header box = { .host = "h", .job = "j", .created_ns = 1, .world_size = 2 };
@@ -194,7 +197,9 @@ static void stand_idle(const struct rw_init *init, uint64_t announced)
 	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
 	struct node_half *half = node_half_new(analysis, &identity);
 	const struct analysis_process process = { .id = 1, .pid = 7, .box = &box };
-	const struct rw_communicator communicator = { .id = 9, .nranks = 2, .nnodes = 2, .created_ns = 1, .api_count = announced };
+	const struct rw_communicator communicator = {
+		.id = 9, .nranks = 2, .nnodes = 2, .created_ns = 1, .api_count = announced
+	};
 	const uint64_t ms = 1000000, second = 1000 * ms;
 	const struct rw_operation slot = {
 		.ticket = 1,
@@ -318,8 +323,9 @@ Test(node_half, tells_no_order_where_a_call_was_not_seen)
 	}
 }
 
-/* A rank that calls an AllReduce every `every_ms`, the first `quick` of them every millisecond, and its host reads its box every
- * 100 ms, from `begin_ms` on. The longest time from one hash of its calls to the next, or to the end after 100 s. */
+/* A rank that calls an AllReduce every `every_ms`, the first `quick` of them every millisecond, and its host reads its
+ * box every 100 ms, from `begin_ms` on. The longest time from one hash of its calls to the next, or to the end after
+ * 100 s. */
 static uint64_t longest_without_hash_ms(uint64_t every_ms, uint64_t quick, uint64_t begin_ms)
 {
 	static struct rw_box_header box = { .host = "h", .job = "j", .created_ns = 1, .world_size = 2 };
@@ -331,7 +337,8 @@ static uint64_t longest_without_hash_ms(uint64_t every_ms, uint64_t quick, uint6
 	const uint64_t ms = 1000000;
 	uint64_t made_ms = 1, longest_ms = 0, hash_ms = begin_ms;
 	struct rw_operation slot = {
-		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK |
+			 RW_KNOWN_STARTED | RW_KNOWN_DONE,
 		.function = RW_FUNCTION_ALL_REDUCE,
 		.root_or_peer = -1,
 		.gpu_source = RW_GPU_SOURCE_WATERMARK,
@@ -373,13 +380,15 @@ Test(node_half, tells_the_hash_of_its_calls_often_enough)
 		for (size_t k = 0; k < sizeof(quick) / sizeof(*quick); k++)
 			for (size_t n = 0; n < begins; n++) {
 				uint64_t longest_ms = longest_without_hash_ms(every_ms[i], quick[k], begin_ms[n]);
-				cr_expect_leq(longest_ms, 30000, "every %" PRIu64 " ms, %" PRIu64 " quick ones, read from %" PRIu64 " ms: %" PRIu64 " ms", every_ms[i],
-					      quick[k], begin_ms[n], longest_ms);
+				cr_expect_leq(longest_ms, 30000,
+					      "every %" PRIu64 " ms, %" PRIu64 " quick ones, read from %" PRIu64
+					      " ms: %" PRIu64 " ms",
+					      every_ms[i], quick[k], begin_ms[n], longest_ms);
 			}
 }
 
-/* An operation of two of three ranks, which are on this host: `sequence` 0 begins at 10 s, the next one half a second later. Rank 0 is in
- * both, rank 1 has ended the first. */
+/* An operation of two of three ranks, which are on this host: `sequence` 0 begins at 10 s, the next one half a second
+ * later. Rank 0 is in both, rank 1 has ended the first. */
 static void join(struct analysis *analysis, analysis_process_id id, uint64_t sequence, bool ended)
 {
 	const uint64_t ms = 1000000, begun_ns = 10000 * ms + 500 * ms * sequence;
@@ -417,7 +426,9 @@ static void look_at_standing(uint64_t now_ns, bool killed, uint64_t resumed_ns)
 	sent_count = 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct analysis_process process = { .id = 1 + i, .pid = 7 + (int32_t)i, .box = &boxes[i] };
-		const struct rw_communicator communicator = { .id = 9, .rank = (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1, .api_count = 2 };
+		const struct rw_communicator communicator = {
+			.id = 9, .rank = (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1, .api_count = 2
+		};
 		cr_assert_eq(analysis_add_process(analysis, &process), 0);
 		cr_assert_eq(analysis_add_communicator(analysis, 1 + i, 0, &communicator), 0);
 		for (uint64_t sequence = 0; sequence < 2; sequence++)
@@ -492,13 +503,18 @@ struct called_transfer {
 /* Rank 0's call; a transfer is mostly with rank 1 of another host. */
 static struct rw_operation called_slot(const struct called_transfer *call, uint64_t ticket)
 {
-	static const uint32_t known[] = { [LAUNCHED] = 0, [REACHED] = RW_KNOWN_STARTED, [ENDED] = RW_KNOWN_STARTED | RW_KNOWN_DONE };
+	static const uint32_t known[] = {
+		[LAUNCHED] = 0, [REACHED] = RW_KNOWN_STARTED, [ENDED] = RW_KNOWN_STARTED | RW_KNOWN_DONE
+	};
 	const uint64_t ms = 1000000, begun_ns = 10000 * ms + ticket * ms;
 
 	return (struct rw_operation){
 		.ticket = ticket,
-		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | (call->how <= ENDED ? known[call->how] : 0),
-		.flags = call->how == UNTRACKED ? RW_FLAG_UNTRACKED : call->how == BESIDE ? RW_FLAG_PROGRESS_SAMPLED_OUT : 0,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK |
+			 (call->how <= ENDED ? known[call->how] : 0),
+		.flags = call->how == UNTRACKED ? RW_FLAG_UNTRACKED
+			 : call->how == BESIDE  ? RW_FLAG_PROGRESS_SAMPLED_OUT
+						: 0,
 		.function = call->function,
 		.sequence = ticket - 1,
 		.count = 5,
@@ -506,7 +522,9 @@ static struct rw_operation called_slot(const struct called_transfer *call, uint6
 		.launch_begin_ns = begun_ns,
 		.launch_end_ns = begun_ns,
 		.return_ns = begun_ns,
-		.root_or_peer = call->function == RW_FUNCTION_ALL_REDUCE ? -1 : call->how == BESIDE ? 2 : 1,
+		.root_or_peer = call->function == RW_FUNCTION_ALL_REDUCE ? -1
+				: call->how == BESIDE                    ? 2
+									 : 1,
 		.progress = call->how >= UNFOLLOWED ? 0 : ticket,
 		.gpu_source = RW_GPU_SOURCE_WATERMARK,
 		.started_seen_ns = call->how == REACHED || call->how == ENDED ? begun_ns : 0,
@@ -517,8 +535,10 @@ static struct rw_operation called_slot(const struct called_transfer *call, uint6
 /* The flight that is sent; NULL none. */
 static const struct rw_message *flight_of_calls(const struct called_transfer *calls, size_t count, uint64_t dropped)
 {
-	const struct rw_box_header boxes[2] = { { .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .dropped = dropped },
-						{ .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .world_rank = 2 } };
+	const struct rw_box_header boxes[2] = {
+		{ .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .dropped = dropped },
+		{ .host = "h", .job = "j", .created_ns = 1, .world_size = 3, .world_rank = 2 }
+	};
 	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
 	struct analysis *analysis = analysis_new(false, emit_nothing, NULL);
 	struct node_half *half = node_half_new(analysis, &identity);
@@ -526,7 +546,9 @@ static const struct rw_message *flight_of_calls(const struct called_transfer *ca
 	sent_count = 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct analysis_process process = { .id = 1 + i, .pid = 7 + (int32_t)i, .box = &boxes[i] };
-		const struct rw_communicator communicator = { .id = 9, .rank = 2 * (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1 };
+		const struct rw_communicator communicator = {
+			.id = 9, .rank = 2 * (int32_t)i, .nranks = 3, .nnodes = 2, .created_ns = 1
+		};
 		cr_assert_eq(analysis_add_process(analysis, &process), 0);
 		cr_assert_eq(analysis_add_communicator(analysis, 1 + i, 0, &communicator), 0);
 	}
@@ -571,18 +593,22 @@ Test(node_half, says_of_a_transfer_which_end_it_is_and_whether_the_gpu_has_reach
 		const struct rw_message *told = flight_of_calls(cases[i].calls, 3, cases[i].dropped);
 		cr_assert_not_null(told, "case %zu", i);
 		cr_expect_eq(told->function, cases[i].function, "case %zu: function %d", i, told->function);
-		cr_expect_eq((told->flight.flags & RW_MESSAGE_NO_OTHER_TRANSFER) != 0, cases[i].no_other, "case %zu: flags %x", i, told->flight.flags);
+		cr_expect_eq((told->flight.flags & RW_MESSAGE_NO_OTHER_TRANSFER) != 0, cases[i].no_other,
+			     "case %zu: flags %x", i, told->flight.flags);
 		const struct rw_message *member = find_sent(RW_MESSAGE_MEMBER);
 		cr_assert_not_null(member, "case %zu", i);
-		cr_expect_eq((member->member.flags & RW_MESSAGE_UNFOLLOWED) != 0, cases[i].unfollowed, "case %zu: flags %x", i, member->member.flags);
+		cr_expect_eq((member->member.flags & RW_MESSAGE_UNFOLLOWED) != 0, cases[i].unfollowed,
+			     "case %zu: flags %x", i, member->member.flags);
 		cr_expect_eq(told->flight.peer_or_root, told->function == RW_FUNCTION_ALL_REDUCE ? -1 : 1);
 	}
 }
 
 Test(node_half, says_that_a_gpu_may_stand_in_an_operation_before)
 {
-	static const struct called_transfer unfollowed[] = { { RW_FUNCTION_RECV, UNFOLLOWED }, { RW_FUNCTION_ALL_REDUCE, LAUNCHED } },
-					    ended[] = { { RW_FUNCTION_RECV, ENDED }, { RW_FUNCTION_ALL_REDUCE, LAUNCHED } };
+	static const struct called_transfer unfollowed[] = { { RW_FUNCTION_RECV, UNFOLLOWED },
+							     { RW_FUNCTION_ALL_REDUCE, LAUNCHED } },
+					    ended[] = { { RW_FUNCTION_RECV, ENDED },
+							{ RW_FUNCTION_ALL_REDUCE, LAUNCHED } };
 	const struct rw_message *told = flight_of_calls(unfollowed, 2, 0);
 
 	cr_assert(told && told->function == RW_FUNCTION_ALL_REDUCE);
@@ -601,10 +627,18 @@ Test(node_half, does_not_say_that_it_is_missing_while_it_waits_in_the_birth_of_a
 		cr_expect(sent[i].type != RW_MESSAGE_CALLS || !sent[i].function, "only which calls it made");
 }
 
-/* Two hosts with two ranks each; each rank shares a communicator with one of the other host, which has the same results. */
+/* Two hosts with two ranks each; each rank shares a communicator with one of the other host, which has the same
+ * results. */
 Test(node_half, tells_of_the_results_of_each_row_of_operations)
 {
-	struct many_hosts_job job = { .hosts = 2, .per_host = 2, .shape = MANY_MESH, .operations = 8, .step_ms = 100, .scanned = 3, .seconds = 150, .seed = 5 };
+	struct many_hosts_job job = { .hosts = 2,
+				      .per_host = 2,
+				      .shape = MANY_MESH,
+				      .operations = 8,
+				      .step_ms = 100,
+				      .scanned = 3,
+				      .seconds = 150,
+				      .seed = 5 };
 	const struct rw_message *told[64];
 	struct many_hosts_result result;
 	size_t count = 0;
@@ -668,13 +702,19 @@ Test(node_half, says_little)
 
 	play(&job, &result);
 	/* A row a step, which calls it made every eight seconds, and who is there a few times. */
-	cr_expect_lt(result.sent_messages, 16 * (60 + 60 * 2 + 60 / 8 + 4 + 2 * 8), "%llu", (unsigned long long)result.sent_messages);
+	cr_expect_lt(result.sent_messages, 16 * (60 + 60 * 2 + 60 / 8 + 4 + 2 * 8), "%llu",
+		     (unsigned long long)result.sent_messages);
 	cr_expect_leq(result.longest, RW_BATCH_MAX);
 }
 
 static void note(struct node_half *half, const char *id, int32_t rank, enum rw_finding_state state)
 {
-	struct rw_finding finding = { .kind = RW_KIND_HANG, .state = state, .severity = RW_WARNING, .ranks = &rank, .rank_count = 1, .text = "stands" };
+	struct rw_finding finding = { .kind = RW_KIND_HANG,
+				      .state = state,
+				      .severity = RW_WARNING,
+				      .ranks = &rank,
+				      .rank_count = 1,
+				      .text = "stands" };
 
 	snprintf(finding.id, sizeof(finding.id), "%s", id);
 	node_half_note_finding(half, &finding);
@@ -741,16 +781,28 @@ Test(node_half, tells_of_a_finding_how_much_it_costs_and_how_old_it_is)
 		double share;
 		uint32_t ppm;
 	} costs[] = {
-		{ true, 0, 0 }, { true, 0.25, 250000 }, { true, 1000, 1000000000 }, { true, 1000.5, UINT32_MAX }, { true, -1, UINT32_MAX },
+		{ true, 0, 0 },
+		{ true, 0.25, 250000 },
+		{ true, 1000, 1000000000 },
+		{ true, 1000.5, UINT32_MAX },
+		{ true, -1, UINT32_MAX },
 		{ false, 0.25, UINT32_MAX },
 	};
 	static const struct {
 		uint64_t first_ns, now_ns;
 		uint32_t age_ms;
-	} ages[] = { { 5000000, 5000000, 0 }, { 6000000, 5000000, 0 }, { 1000000, 9999999, 8 }, { 0, UINT64_MAX, RW_MESSAGE_AGE_MAX } };
+	} ages[] = { { 5000000, 5000000, 0 },
+		     { 6000000, 5000000, 0 },
+		     { 1000000, 9999999, 8 },
+		     { 0, UINT64_MAX, RW_MESSAGE_AGE_MAX } };
 	const int32_t rank = 4;
-	struct rw_finding finding = { .id = "f", .kind = RW_KIND_STRAGGLER, .severity = RW_WARNING, .ranks = &rank, .rank_count = 1,
-				      .text = "is late", .late.kind = RW_LATE_HOST };
+	struct rw_finding finding = { .id = "f",
+				      .kind = RW_KIND_STRAGGLER,
+				      .severity = RW_WARNING,
+				      .ranks = &rank,
+				      .rank_count = 1,
+				      .text = "is late",
+				      .late.kind = RW_LATE_HOST };
 
 	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
 		finding.late.present = costs[i].present;

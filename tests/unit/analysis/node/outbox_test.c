@@ -21,7 +21,8 @@ static void receive(void *argument, const void *bytes, size_t length)
 
 	(void)argument;
 	memcpy(&header, bytes, sizeof(header));
-	cr_expect_eq(length, sizeof(header) + header.count * sizeof(struct rw_message), "%zu bytes of %u messages", length, header.count);
+	cr_expect_eq(length, sizeof(header) + header.count * sizeof(struct rw_message), "%zu bytes of %u messages",
+		     length, header.count);
 	cr_expect_leq(length, RW_BATCH_MAX);
 	cr_expect_eq(header.number, got.batches, "batch %lu is the next one", header.number);
 	cr_expect_eq(got.flags, 0, "only the last one says that it is the last");
@@ -54,7 +55,12 @@ Test(outbox, what_waits_is_sent_once_in_as_many_batches_as_it_needs)
 {
 	static const struct {
 		uint32_t messages, batches;
-	} cases[] = { { 0, 1 }, { 1, 1 }, { OUTBOX_BATCH, 1 }, { OUTBOX_BATCH + 1, 2 }, { 2 * OUTBOX_BATCH, 2 }, { 2 * OUTBOX_BATCH + 1, 3 } };
+	} cases[] = { { 0, 1 },
+		      { 1, 1 },
+		      { OUTBOX_BATCH, 1 },
+		      { OUTBOX_BATCH + 1, 2 },
+		      { 2 * OUTBOX_BATCH, 2 },
+		      { 2 * OUTBOX_BATCH + 1, 3 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		send_messages(cases[i].messages);

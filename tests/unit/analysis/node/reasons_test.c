@@ -79,7 +79,9 @@ Test(reasons, who_is_gone_or_another_one_is_not_watched_and_the_others_are)
 
 Test(reasons, a_request_is_for_one_rank_of_one_start_of_the_job)
 {
-	const struct rw_message unknown[] = { { .type = RW_MESSAGE_ASK, .rank = -1 }, { .type = RW_MESSAGE_ASK, .rank = 1 }, { .type = RW_MESSAGE_ASK, .rank = 2 * RANKS } };
+	const struct rw_message unknown[] = { { .type = RW_MESSAGE_ASK, .rank = -1 },
+					      { .type = RW_MESSAGE_ASK, .rank = 1 },
+					      { .type = RW_MESSAGE_ASK, .rank = 2 * RANKS } };
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
 		reasons_ask(&host.reasons, &host.analysis.job, &unknown[i], SECOND);

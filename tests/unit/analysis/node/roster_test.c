@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a host remembers of its ranks and communicators to send messages: when it repeats them, where their rows end, and which rows of
- * results it adds up. */
+/* What a host remembers of its ranks and communicators to send messages: when it repeats them, where their rows end,
+ * and which rows of results it adds up. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -34,7 +34,9 @@ static void setup(void)
 	host.process.id = 1;
 	host.rank.process = &host.process;
 	host.member.process = &host.process;
-	host.communicator = (struct communicator){ .id = 9, .told_id = 9, .size = 2, .hosts = 2, .members = &host.member, .member_count = 1 };
+	host.communicator = (struct communicator){
+		.id = 9, .told_id = 9, .size = 2, .hosts = 2, .members = &host.member, .member_count = 1
+	};
 	host.job.ranks = &host.rank;
 	host.job.rank_count = 1;
 	outbox_begin(&host.outbox, &identity);
@@ -75,7 +77,9 @@ static void add_comms(struct communicator *communicators)
 {
 	for (uint32_t i = 0; i < COMMS; i++) {
 		uint32_t index = i * 7 % COMMS; /* in no order */
-		communicators[index] = (struct communicator){ .id = 100 + index, .index = index, .hosts = 1, .members = &host.member, .member_count = 1 };
+		communicators[index] = (struct communicator){
+			.id = 100 + index, .index = index, .hosts = 1, .members = &host.member, .member_count = 1
+		};
 		struct roster_member *member = roster_member(&host.roster, &communicators[index], 0);
 		cr_assert_not_null(member);
 		member->row_ends.by_calls.shift = (uint8_t)index;
@@ -113,7 +117,8 @@ Test(roster, communicators_that_were_given_back_are_forgotten_and_the_others_are
 		cr_expect_eq(host.roster.comm_count, host.job.communicator_count, "mask %u: %u of %u", mask, host.roster.comm_count,
 			     host.job.communicator_count);
 		for (uint32_t i = 0; i < host.job.communicator_count; i++)
-			cr_expect_eq(roster_member(&host.roster, left[i], 0)->row_ends.by_calls.shift, left[i]->index, "mask %u: %u", mask, left[i]->index);
+			cr_expect_eq(roster_member(&host.roster, left[i], 0)->row_ends.by_calls.shift, left[i]->index,
+				     "mask %u: %u", mask, left[i]->index);
 		cr_expect_eq(host.roster.comm_count, host.job.communicator_count, "mask %u: all of them were known", mask);
 	}
 }
@@ -132,19 +137,25 @@ Test(roster, another_communicator_or_process_in_the_same_place_begins_anew)
 	cr_expect_eq(roster_rank(&host.roster, &host.job, 0)->own_ns, 0, "another process");
 }
 
-static void note_operation(uint8_t function, uint64_t sequence, const struct operation *operation, const struct account_passage *times)
+static void note_operation(uint8_t function, uint64_t sequence, const struct operation *operation,
+			   const struct account_passage *times)
 {
 	struct operation own = *operation;
-	struct instance instance = { .communicator = &host.communicator, .function = function, .sequence = sequence, .count = 1, .source = -1,
-				     .target = -1, .operations = &own };
+	struct instance instance = { .communicator = &host.communicator,
+				     .function = function,
+				     .sequence = sequence,
+				     .count = 1,
+				     .source = -1,
+				     .target = -1,
+				     .operations = &own };
 	struct account_passage passage = *times;
 
 	passage.instance = &instance;
 	row_reports_note(&host.roster, &host.job, &passage, &host.outbox);
 }
 
-/* A rank that was busy before an operation was so by its host where the host launched late, and by its GPU where it launched in time.
- * Both times are polled: what is too near to tell is neither. */
+/* A rank that was busy before an operation was so by its host where the host launched late, and by its GPU where it
+ * launched in time. Both times are polled: what is too near to tell is neither. */
 Test(row_ends, own_work_is_the_hosts_up_to_its_launch)
 {
 	enum { OWN_NS = 100000000, NEAR_NS = LATENESS_NOISE_NS };
@@ -167,8 +178,10 @@ Test(row_ends, own_work_is_the_hosts_up_to_its_launch)
 	uint64_t host_ns = 0, device_ns = 0, own_ns = 0;
 
 	for (uint32_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		note_operation(RW_FUNCTION_ALL_REDUCE, i, &(struct operation){ .launch_ns = SECOND + cases[i].launch_ns, .done_ns = 2 * SECOND },
-			 &(struct account_passage){ .from_ns = SECOND, .own_ns = cases[i].own_ns, .inside_ns = 3, .unseen_ns = 4 });
+		note_operation(RW_FUNCTION_ALL_REDUCE, i,
+			       &(struct operation){ .launch_ns = SECOND + cases[i].launch_ns, .done_ns = 2 * SECOND },
+			       &(struct account_passage){
+				   .from_ns = SECOND, .own_ns = cases[i].own_ns, .inside_ns = 3, .unseen_ns = 4 });
 		const struct roster_rank *rank = roster_rank(&host.roster, &host.job, 0);
 		own_ns += cases[i].own_ns;
 		host_ns += cases[i].host_ns;
@@ -223,33 +236,43 @@ Test(row_ends, a_row_lasts_neither_too_short_nor_too_long)
 	}
 }
 
-/* Where no row ends, the shift is lowered by how fast operations come, and by one at least: with only some of them seen, what is seen may never
- * have such a number. */
+/* Where no row ends, the shift is lowered by how fast operations come, and by one at least: with only some of them
+ * seen, what is seen may never have such a number. */
 Test(row_ends, the_shift_falls_while_no_row_ends)
 {
 	static const struct {
 		uint64_t each_ns;
 		uint8_t then;
-	} cases[] = { { ROW_ENDS_LONG_NS / 4096, 11 }, { ROW_ENDS_LONG_NS / 128, 7 }, { ROW_ENDS_LONG_NS / 8, 3 }, { ROW_ENDS_LONG_NS, 0 }, { 3 * SECOND * SECOND, 0 } };
+	} cases[] = { { ROW_ENDS_LONG_NS / 4096, 11 },
+		      { ROW_ENDS_LONG_NS / 128, 7 },
+		      { ROW_ENDS_LONG_NS / 8, 3 },
+		      { ROW_ENDS_LONG_NS, 0 },
+		      { 3 * SECOND * SECOND, 0 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct row_calls *by = &roster_member(&host.roster, &host.communicator, 0)->row_ends.by_calls;
 		uint64_t done_ns = SECOND, number = 4097;
 
 		host.outbox.count = 0;
-		*by = (struct row_calls){ .function = RW_FUNCTION_ALL_REDUCE, .shift = 12, .seen_ns = SECOND, .last_ns = SECOND, .looked_ns = SECOND };
+		*by = (struct row_calls){ .function = RW_FUNCTION_ALL_REDUCE,
+					  .shift = 12,
+					  .seen_ns = SECOND,
+					  .last_ns = SECOND,
+					  .looked_ns = SECOND };
 		while (by->shift == 12 && number < 2 * 4096 - 1) {
 			done_ns += cases[i].each_ns;
-			note_operation(RW_FUNCTION_ALL_REDUCE, number++, &(struct operation){ .done_ns = done_ns }, &(struct account_passage){ 0 });
+			note_operation(RW_FUNCTION_ALL_REDUCE, number++, &(struct operation){ .done_ns = done_ns },
+				       &(struct account_passage){ 0 });
 		}
 		cr_expect_eq(host.outbox.count, 0, "case %zu: no number was that of an end", i);
-		cr_expect_eq(by->shift, number == 2 * 4096 - 1 ? 12 : cases[i].then, "case %zu: %u after %lu ns", i, by->shift, done_ns);
+		cr_expect_eq(by->shift, number == 2 * 4096 - 1 ? 12 : cases[i].then, "case %zu: %u after %lu ns", i,
+			     by->shift, done_ns);
 		cr_expect_eq(by->last_ns, SECOND, "case %zu", i);
 	}
 }
 
-/* Which function ends rows is the same on all hosts, whichever of them they have seen first: the one that was called most, as a power of two, of such
- * as are called. */
+/* Which function ends rows is the same on all hosts, whichever of them they have seen first: the one that was called
+ * most, as a power of two, of such as are called. */
 Test(row_ends, another_function_ends_rows_where_it_is_called_more_or_the_first_no_longer)
 {
 	enum { FIRST = RW_FUNCTION_ALL_REDUCE, BEFORE = RW_FUNCTION_ALL_GATHER, BEHIND = RW_FUNCTION_REDUCE_SCATTER };
@@ -258,9 +281,15 @@ Test(row_ends, another_function_ends_rows_where_it_is_called_more_or_the_first_n
 		uint64_t number, after_ns; /* of the first one's: 100 */
 		bool taken;
 	} cases[] = {
-		{ BEHIND, 1, SECOND, false },	{ BEHIND, 1, ROW_ENDS_STALE_NS, false }, { BEHIND, 1, ROW_ENDS_STALE_NS + UINT64_C(1), true },
-		{ BEHIND, 127, SECOND, false }, { BEHIND, 128, SECOND, true },	     { BEHIND, 0, SECOND, false },
-		{ BEFORE, 63, SECOND, false },	{ BEFORE, 64, SECOND, true },	     { BEFORE, 63, ROW_ENDS_STALE_NS + UINT64_C(1), true },
+		{ BEHIND, 1, SECOND, false },
+		{ BEHIND, 1, ROW_ENDS_STALE_NS, false },
+		{ BEHIND, 1, ROW_ENDS_STALE_NS + UINT64_C(1), true },
+		{ BEHIND, 127, SECOND, false },
+		{ BEHIND, 128, SECOND, true },
+		{ BEHIND, 0, SECOND, false },
+		{ BEFORE, 63, SECOND, false },
+		{ BEFORE, 64, SECOND, true },
+		{ BEFORE, 63, ROW_ENDS_STALE_NS + UINT64_C(1), true },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -269,8 +298,15 @@ Test(row_ends, another_function_ends_rows_where_it_is_called_more_or_the_first_n
 
 		host.outbox.count = 0;
 		/* That its last row ended long ago does not say that it is no longer called. */
-		*by = (struct row_calls){ .function = FIRST, .shift = 7, .number = 100, .seen_ns = 100 * SECOND, .last_ns = SECOND, .looked_ns = 100 * SECOND };
-		note_operation(function, cases[i].number - 1, &(struct operation){ .done_ns = 100 * SECOND + cases[i].after_ns }, &(struct account_passage){ 0 });
+		*by = (struct row_calls){ .function = FIRST,
+					  .shift = 7,
+					  .number = 100,
+					  .seen_ns = 100 * SECOND,
+					  .last_ns = SECOND,
+					  .looked_ns = 100 * SECOND };
+		note_operation(function, cases[i].number - 1,
+			       &(struct operation){ .done_ns = 100 * SECOND + cases[i].after_ns },
+			       &(struct account_passage){ 0 });
 		cr_expect_eq(host.outbox.count, cases[i].taken, "case %zu", i);
 		cr_expect_eq(by->function, cases[i].taken ? function : FIRST, "case %zu", i);
 		cr_expect_eq(by->shift, cases[i].taken ? 0 : 7, "case %zu", i);
@@ -287,7 +323,8 @@ static void scan(uint8_t function, uint64_t sequence, uint64_t digest, uint64_t 
 	results_note(&host.roster, &host.job, &instance, &host.outbox, now_ns);
 }
 
-/* Each operation of a row counts once, also when it is scanned again; a row is sent when half of the next one has come. */
+/* Each operation of a row counts once, also when it is scanned again; a row is sent when half of the next one has come.
+ */
 Test(results, a_row_is_sent_when_half_of_the_next_has_come)
 {
 	uint32_t rows = 0;
@@ -301,7 +338,8 @@ Test(results, a_row_is_sent_when_half_of_the_next_has_come)
 		if (!due)
 			continue;
 		const struct rw_message_results *results = &host.outbox.messages[rows - 1].results;
-		uint64_t first = results->row * RW_RESULTS_ROW, sum = RW_RESULTS_ROW * (1000 + first) + RW_RESULTS_ROW * (RW_RESULTS_ROW - 1) / 2;
+		uint64_t first = results->row * RW_RESULTS_ROW,
+			 sum = RW_RESULTS_ROW * (1000 + first) + RW_RESULTS_ROW * (RW_RESULTS_ROW - 1) / 2;
 		cr_expect_eq(results->comm, 9);
 		cr_expect_eq(results->row, rows - 1, "row %lu", results->row);
 		cr_expect_eq(results->operations, RW_RESULTS_ROW, "%u operations", results->operations);
@@ -313,8 +351,8 @@ Test(results, a_row_is_sent_when_half_of_the_next_has_come)
 	cr_expect_eq(host.outbox.count, 4, "a scan that ends late sends no row again");
 }
 
-/* Hosts compare only rows of the same operations, so the releases of all hosts must number them alike: by splitmix64, whose first
- * outputs from the seeds 0 and 1 these are (Vigna). */
+/* Hosts compare only rows of the same operations, so the releases of all hosts must number them alike: by splitmix64,
+ * whose first outputs from the seeds 0 and 1 these are (Vigna). */
 Test(results, the_set_of_operations_is_the_sum_of_splitmix64)
 {
 	static const struct {
@@ -338,7 +376,9 @@ Test(results, a_function_that_is_no_longer_called_gives_its_rows_to_another_one)
 	static const struct {
 		uint64_t after_ns;
 		uint8_t function; /* of the first rows */
-	} cases[] = { { SECOND, RW_FUNCTION_ALL_REDUCE }, { RESULTS_STALE_NS, RW_FUNCTION_ALL_REDUCE }, { RESULTS_STALE_NS + UINT64_C(1), RW_FUNCTION_BROADCAST } };
+	} cases[] = { { SECOND, RW_FUNCTION_ALL_REDUCE },
+		      { RESULTS_STALE_NS, RW_FUNCTION_ALL_REDUCE },
+		      { RESULTS_STALE_NS + UINT64_C(1), RW_FUNCTION_BROADCAST } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		teardown();

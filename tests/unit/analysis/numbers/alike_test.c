@@ -105,7 +105,8 @@ Test(alike, ranks_that_exchange_with_all_are, .init = open_job, .fini = close_jo
 {
 	add_experts();
 	cr_expect(are_all_alike());
-	cr_assert_eq(alike_find(&job, false, groups), 0); /* by their work only with those that have the same experts, which are none here */
+	cr_assert_eq(alike_find(&job, false, groups),
+		     0); /* by their work only with those that have the same experts, which are none here */
 	for (uint32_t i = 1; i < RANKS; i++)
 		cr_expect_neq(groups[i], groups[0]);
 	for (uint32_t i = 0; i < 2; i++) /* not all of its members were seen */

@@ -79,14 +79,17 @@ Test(steadiness, is_what_the_sums_say)
 
 		for (uint32_t i = 0; i < length; i++) {
 			level = series % 3 ? level + (uint64_t)rand() % 3 : 1 + (uint64_t)rand() % 40;
-			values[i] = 10000 * (series % 4 == 1 && rand() % 9 == 0 ? 50 * level : series % 5 == 2 && rand() % 4 == 0 ? 0 : level);
+			values[i] = 10000 * (series % 4 == 1 && rand() % 9 == 0   ? 50 * level
+					     : series % 5 == 2 && rand() % 4 == 0 ? 0
+										  : level);
 		}
 		be_late(values, length);
 		bool wanders_now = should_wander(values, length);
 		wandering += wanders_now;
 		cr_expect_eq(wanders(&suspect, length), wanders_now, "series %d of %u", series, length);
 		for (int tenth = 0; tenth <= 10; tenth += 5)
-			cr_expect_eq(steadiness(&suspect, length, 770000, tenth / 10.0), should_be_steady(values, length, 770000, tenth / 10.0),
+			cr_expect_eq(steadiness(&suspect, length, 770000, tenth / 10.0),
+				     should_be_steady(values, length, 770000, tenth / 10.0),
 				     "series %d of %u, %d tenths", series, length, tenth);
 	}
 	cr_expect(wandering > SERIES / 8 && wandering < SERIES - SERIES / 8, "%u of %d wander", wandering, SERIES);

@@ -59,7 +59,8 @@ Test(gpu_record, from_a_box_the_same_is_said)
 	cr_expect_eq(verdict.used, 21 * gib);
 	cr_expect_eq(verdict.from_ns, UINT64_C(1005000000000));
 	cr_expect_eq(course_of(&job)->total, 80 * gib);
-	cr_expect_not(gpus_of_rank(&job.analysis->gpus, &job.analysis->job.ranks[RANK])->is_read, "nobody has read its health");
+	cr_expect_not(gpus_of_rank(&job.analysis->gpus, &job.analysis->job.ranks[RANK])->is_read,
+		      "nobody has read its health");
 
 	/* A collector that was started again goes on from there. */
 	uint32_t before = course_of(&job)->count;

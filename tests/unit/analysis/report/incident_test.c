@@ -94,7 +94,8 @@ static void end_others(struct analysis *analysis, int but, double at_ms, int sta
 	for (int rank = 0; rank < RANKS; rank++) {
 		if (rank == but)
 			continue;
-		analysis_set_life(analysis, 100 + (uint32_t)rank, status & 0xff00 ? ANALYSIS_EXITED : ANALYSIS_KILLED, status, ns(at_ms));
+		analysis_set_life(analysis, 100 + (uint32_t)rank, status & 0xff00 ? ANALYSIS_EXITED : ANALYSIS_KILLED,
+				  status, ns(at_ms));
 		analysis_set_left(analysis, 100 + (uint32_t)rank, ns(at_ms));
 	}
 	analysis_tick(analysis, ns(at_ms + 100));
@@ -169,7 +170,8 @@ Test(incident, a_straggler_that_does_not_come_any_more_is_one_story_if_its_cause
 		struct analysis *analysis = play(&heard, &job);
 		int late = find(&heard, RW_KIND_STRAGGLER), hang = find(&heard, RW_KIND_HANG);
 		bool one = strcmp(heard.findings[late].incident, heard.findings[hang].incident) == 0;
-		cr_expect_eq(one, cases[i].one, "case %zu: %s (cause %d, %d)", i, heard.findings[hang].story, heard.findings[late].class_, heard.findings[hang].class_);
+		cr_expect_eq(one, cases[i].one, "case %zu: %s (cause %d, %d)", i, heard.findings[hang].story,
+			     heard.findings[late].class_, heard.findings[hang].class_);
 		if (one)
 			cr_expect_str_eq(heard.findings[late].story, heard.findings[hang].story, "both tell all of it");
 		finish(&heard, analysis);
@@ -197,7 +199,8 @@ Test(incident, the_group_was_full_and_then_the_oom_killer_came)
 	int memory = find(&heard, RW_KIND_MEMORY), gone = find(&heard, RW_KIND_GONE);
 	cr_expect_str_eq(heard.findings[memory].incident, heard.findings[gone].incident);
 	cr_expect_str_eq(heard.findings[memory].story, heard.findings[gone].story);
-	cr_expect(strstr(heard.findings[gone].story, " > rank 5 was killed by the OOM killer"), "%s", heard.findings[gone].story);
+	cr_expect(strstr(heard.findings[gone].story, " > rank 5 was killed by the OOM killer"), "%s",
+		  heard.findings[gone].story);
 	finish(&heard, analysis);
 }
 
@@ -227,7 +230,8 @@ static void play_nan(struct scanned *job, struct heard *heard)
 
 static void leave(struct scanned *job, int rank, int status, uint64_t after_ns)
 {
-	analysis_set_life(job->analysis, (uint32_t)rank + 1, status & 0xff00 || !status ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
+	analysis_set_life(job->analysis, (uint32_t)rank + 1,
+			  status & 0xff00 || !status ? ANALYSIS_EXITED : ANALYSIS_KILLED, status,
 			  job->now_ns + after_ns);
 	analysis_set_left(job->analysis, (uint32_t)rank + 1, job->now_ns + after_ns);
 }

@@ -59,7 +59,8 @@ Test(text, of_a_straggler_what_is_known_is_said)
 	cr_expect_str_eq(straggler(1310, 0.636, 9), "rank 3 makes every step 1.31 s longer: 64 % of the step, since step 9");
 	cr_expect_str_eq(straggler(1310, 0, 0), "rank 3 makes every step 1.31 s longer: 0 % of the step, since step 0");
 	record->finding.late.at_least = true;
-	cr_expect_str_eq(straggler(1310, 0.636, -1), "rank 3 makes every step at least 1.31 s longer: at least 64 % of the step");
+	cr_expect_str_eq(straggler(1310, 0.636, -1),
+			 "rank 3 makes every step at least 1.31 s longer: at least 64 % of the step");
 	cr_expect_str_eq(straggler(-1, 0.5, 9), "rank 3 keeps the others waiting: at least 50 % of the time is lost");
 	record->finding.late.at_least = false;
 	record->finding.rank_count = 2;
@@ -88,12 +89,16 @@ Test(text, one_that_works_longer)
 	record->finding.late.spread_out = true;
 	record->finding.rank_count = 2;
 	text_works_longer(record);
-	cr_expect_str_eq(record->text, "ranks 3,5 work 25 ms longer in a step than the others, a little before each operation: 9 % of the step");
+	cr_expect_str_eq(
+	    record->text,
+	    "ranks 3,5 work 25 ms longer in a step than the others, a little before each operation: 9 % of the step");
 	record->finding.late.lost_share = 0.02;
 	record->longer_ms = -1;
 	text_works_longer(record);
-	cr_expect_str_eq(record->text, "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time; it costs about "
-				       "2 %");
+	cr_expect_str_eq(
+	    record->text,
+	    "ranks 3,5 work longer than the others, a little before each operation: 9 % of the time; it costs about "
+	    "2 %");
 }
 
 static const char *over(double lost_ms, double share, int64_t since, int64_t until, uint64_t steps)
@@ -109,16 +114,19 @@ static const char *over(double lost_ms, double share, int64_t since, int64_t unt
 /* What is over goes on in no word. */
 Test(text, of_a_straggler_that_is_over_is_said_which_steps_it_made_longer)
 {
-	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14), "rank 3 made 14 steps 1.31 s longer: 64 % of the step, from step 9 to 22");
+	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14),
+			 "rank 3 made 14 steps 1.31 s longer: 64 % of the step, from step 9 to 22");
 	cr_expect_str_eq(over(1310, -1, 9, 9, 1), "rank 3 made 1 step 1.31 s longer, step 9");
 	cr_expect_str_eq(over(1310, -1, 9, 8, 0), "rank 3 made steps 1.31 s longer, for 42.1 s");
 	cr_expect_str_eq(over(1310, 0.636, -1, -1, 14), "rank 3 made 14 steps 1.31 s longer: 64 % of the step, for 42.1 s");
 	cr_expect_str_eq(over(-1, 0.5, -1, -1, 14), "rank 3 kept the others waiting: 50 % of the time was lost, for 42.1 s");
 	record->finding.late.at_least = true;
-	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14), "rank 3 made 14 steps at least 1.31 s longer: at least 64 % of the step, from step 9 to 22");
+	cr_expect_str_eq(over(1310, 0.636, 9, 22, 14),
+			 "rank 3 made 14 steps at least 1.31 s longer: at least 64 % of the step, from step 9 to 22");
 	record->finding.late.at_least = false;
 	record->finding.late.one_in = 3;
-	cr_expect_str_eq(over(100, 0.05, 4, 64, 61), "rank 3 made 1 of 3 steps 300 ms longer: 5 % of the time, from step 4 to 64");
+	cr_expect_str_eq(over(100, 0.05, 4, 64, 61),
+			 "rank 3 made 1 of 3 steps 300 ms longer: 5 % of the time, from step 4 to 64");
 	record->finding.late.one_in = 0;
 	text_straggler_over(record, &(struct text_over){ .steps = 61, .told_late = true });
 	cr_expect_str_eq(record->text, "rank 3 made 61 steps 100 ms longer: 5 % of the step, from step 4 to 64; that is over");
@@ -126,7 +134,8 @@ Test(text, of_a_straggler_that_is_over_is_said_which_steps_it_made_longer)
 	record->longer_ms = 25;
 	record->finding.rank_count = 2;
 	cr_expect_str_eq(over(1, 0.09, -1, -1, 0), "ranks 3,5 worked 25 ms longer in a step than the others: 9 % of the step");
-	cr_expect_str_eq(over(1, 0.02, -1, -1, 0), "ranks 3,5 worked 25 ms longer in a step than the others: 9 % of the step; it cost about 2 %");
+	cr_expect_str_eq(over(1, 0.02, -1, -1, 0),
+			 "ranks 3,5 worked 25 ms longer in a step than the others: 9 % of the step; it cost about 2 %");
 }
 
 Test(text, one_waits_and_several_wait)
@@ -144,10 +153,14 @@ Test(text, one_waits_and_several_wait)
 	record->finding.late.waiting_count = 3;
 	record->finding.operation.phase = RW_PHASE_RUNNING;
 	text_standstill(record);
-	cr_expect_str_eq(record->text, "ranks 0-2 have reached AllGather #118 on ~fsdp and it has not finished after 4.20 s: no rank is missing");
+	cr_expect_str_eq(
+	    record->text,
+	    "ranks 0-2 have reached AllGather #118 on ~fsdp and it has not finished after 4.20 s: no rank is missing");
 	record->finding.operation.phase = RW_PHASE_CONNECT;
 	text_standstill(record);
-	cr_expect_str_eq(record->text, "ranks 0-2 have reached AllGather #118 on ~fsdp and are not connected after 4.20 s: no rank is missing");
+	cr_expect_str_eq(
+	    record->text,
+	    "ranks 0-2 have reached AllGather #118 on ~fsdp and are not connected after 4.20 s: no rank is missing");
 }
 
 Test(text, who_was_killed_and_who_exited)
@@ -204,25 +217,41 @@ static const char *cause_of(struct cause cause)
 Test(text, a_cause_is_the_system_call_where_that_says_it)
 {
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_IO, .system_call = "fsync" }), "fsync(2)");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_IO, .system_call = "write", .second_call = "fsync" }), "write(2) and fsync(2)");
+	cr_expect_str_eq(
+	    cause_of((struct cause){ .class_ = RW_CAUSE_IO, .system_call = "write", .second_call = "fsync" }),
+	    "write(2) and fsync(2)");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_IO }), "waiting for a disk");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_CPU, .system_call = "read" }), "waiting for a CPU");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_RUNNING, .system_call = "read" }), "running on the CPU");
 	cr_expect_eq(strncmp(cause_of((struct cause){ .class_ = RW_CAUSE_STOPPED, .system_call = "read" }), "stopped", 7), 0);
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_UNKNOWN }), "not known");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_THROTTLE, .gpu_text = "power cap", .system_call = "read" }), "power cap");
+	cr_expect_str_eq(
+	    cause_of((struct cause){ .class_ = RW_CAUSE_THROTTLE, .gpu_text = "power cap", .system_call = "read" }),
+	    "power cap");
 	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_GONE, .gpu_text = "power cap" }), "exited with status 0");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .like_python = true }),
+	cr_expect_str_eq(cause_of((struct cause){
+			     .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .like_python = true }),
 			 "futex(2), 5 ms at a time as for Python's lock");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true }), "futex(2)");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 3, .holders_cpu = 1.804 }),
-			 "futex(2); its 3 holders use 180 % of a CPU");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 9, .holders_cpu = -1 }),
-			 "futex(2); it has 9 holders in turn");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .like_python = true,
-						  .holders = CONVOY_HOLDERS, .holders_cpu = 0.964 }),
+	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true }),
+			 "futex(2)");
+	cr_expect_str_eq(
+	    cause_of((struct cause){
+		.class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 3, .holders_cpu = 1.804 }),
+	    "futex(2); its 3 holders use 180 % of a CPU");
+	cr_expect_str_eq(
+	    cause_of((struct cause){
+		.class_ = RW_CAUSE_LOCK, .system_call = "futex", .convoy = true, .holders = 9, .holders_cpu = -1 }),
+	    "futex(2); it has 9 holders in turn");
+	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK,
+						  .system_call = "futex",
+						  .convoy = true,
+						  .like_python = true,
+						  .holders = CONVOY_HOLDERS,
+						  .holders_cpu = 0.964 }),
 			 "futex(2), 5 ms at a time as for Python's lock; its 64 or more holders use 96 % of a CPU");
-	cr_expect_str_eq(cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .like_python = true }), "futex(2)");
+	cr_expect_str_eq(
+	    cause_of((struct cause){ .class_ = RW_CAUSE_LOCK, .system_call = "futex", .like_python = true }),
+	    "futex(2)");
 }
 
 static const char *network_of(enum rw_scope scope, bool both_ways)
@@ -241,18 +270,25 @@ Test(text, a_slow_transfer_and_between_whom)
 	record->finding.late.since_step = 12;
 	record->finding.severity = RW_NOTICE;
 	text_transfer(record, "transfers", 520, 110);
-	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12, and steps take hardly longer; no rank is late");
+	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12, and "
+				       "steps take hardly longer; no rank is late");
 	record->finding.severity = RW_WARNING;
 	text_transfer(record, "transfers", 520, 110);
-	cr_expect_str_eq(record->text, "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late");
+	cr_expect_str_eq(record->text,
+			 "transfers on ~fsdp take 520 ms a step instead of 110 ms, since step 12; no rank is late");
 	cr_expect_eq(record->finding.advice, record->advice);
 	record->finding.late.since_step = -1;
-	cr_expect_str_eq(network_of(RW_SCOPE_LINK, false), "transfers on ~fsdp take 520 ms a step instead of 110 ms: the ranks of a wait 86 % of that time for the network to b");
+	cr_expect_str_eq(network_of(RW_SCOPE_LINK, false),
+			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: the ranks of a wait 86 % of that "
+			 "time for the network to b");
 	record->finding.rank_count = 2;
 	cr_expect_str_eq(network_of(RW_SCOPE_LINK, true),
-			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: rank 3 (a) waits 86 % of that time for the network to rank 4 (b), and the other way round");
+			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: rank 3 (a) waits 86 % of that time "
+			 "for the network to rank 4 (b), and the other way round");
 	cr_expect_str_eq(network_of(RW_SCOPE_RANK, false),
-			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: 86 % of that time goes into the network between rank 3 (a) and its peers");
+			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: 86 % of that time goes into the "
+			 "network between rank 3 (a) and its peers");
 	cr_expect_str_eq(network_of(RW_SCOPE_HOST, false),
-			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: 86 % of that time goes into the network between a and the other hosts");
+			 "transfers on ~fsdp take 520 ms a step instead of 110 ms: 86 % of that time goes into the "
+			 "network between a and the other hosts");
 }

@@ -9,7 +9,14 @@
 #include "analysis/steps/steps.h"
 #include "tests/unit/analysis/jobs/seeds.h"
 
-enum { MAIN = PERIOD_FIRST_THREAD, AUTOGRAD = 0, NUMBER = PERIOD_NUMBER | MAIN, PASSED = PERIOD_TRANSFER | MAIN, CALLS_MAX = 1 << 20, STEPS = 41 };
+enum {
+	MAIN = PERIOD_FIRST_THREAD,
+	AUTOGRAD = 0,
+	NUMBER = PERIOD_NUMBER | MAIN,
+	PASSED = PERIOD_TRANSFER | MAIN,
+	CALLS_MAX = 1 << 20,
+	STEPS = 41
+};
 
 enum call { GATHER = 8, SCATTER, REDUCE, NORM, LOSS, SEND, RECEIVE, OBJECTS, BYTES, KEYS, BUCKET };
 
@@ -243,26 +250,54 @@ static const struct kind {
 } ended[] = {
 	{ "fsdp", { .passes = 1, .norm = true } },
 	{ "fsdp with a barrier", { .passes = 1, .norm = true, .barrier_after_first = true } },
-	{ "a first step that differs", { .passes = 1, .norm = true, .first_differs = true, .barrier_after_first = true } },
+	{ "a first step that differs",
+	  { .passes = 1, .norm = true, .first_differs = true, .barrier_after_first = true } },
 	{ "tp", { .passes = 1, .norm = true, .tensor_parallel = true } },
 	{ "ddp with norm", { .passes = 1, .norm = true, .buckets = true } },
 	{ "accumulation", { .passes = 8, .norm = true } },
 	{ "pipeline", { .passes = 8, .stages = 4, .norm = true, .pipeline = true } },
 	{ "a middle stage", { .passes = 8, .stages = 4, .stage = 1, .norm = true, .pipeline = true } },
 	{ "the last stage", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .sharded = true } },
-	{ "the last stage with a barrier", { .passes = 8, .stages = 2, .stage = 1, .norm = true, .pipeline = true,
-					     .sharded = true, .barrier_after_first = true } },
-	{ "the last stage with buckets", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .buckets = true,
-					   .evaluate_every = 3 } },
-	{ "the last stage with tp", { .passes = 8, .stages = 4, .stage = 3, .norm = true, .pipeline = true, .sharded = true,
-				      .tensor_parallel = true, .evaluate_every = 4, .checkpoint_every = 5, .loss_every = 10,
-				      .first_differs = true } },
+	{ "the last stage with a barrier",
+	  { .passes = 8,
+	    .stages = 2,
+	    .stage = 1,
+	    .norm = true,
+	    .pipeline = true,
+	    .sharded = true,
+	    .barrier_after_first = true } },
+	{ "the last stage with buckets",
+	  { .passes = 8,
+	    .stages = 4,
+	    .stage = 3,
+	    .norm = true,
+	    .pipeline = true,
+	    .buckets = true,
+	    .evaluate_every = 3 } },
+	{ "the last stage with tp",
+	  { .passes = 8,
+	    .stages = 4,
+	    .stage = 3,
+	    .norm = true,
+	    .pipeline = true,
+	    .sharded = true,
+	    .tensor_parallel = true,
+	    .evaluate_every = 4,
+	    .checkpoint_every = 5,
+	    .loss_every = 10,
+	    .first_differs = true } },
 	{ "pipeline and tp", { .passes = 8, .stages = 2, .norm = true, .pipeline = true, .tensor_parallel = true } },
 	{ "evaluation", { .passes = 1, .norm = true, .evaluate_every = 3 } },
 	{ "checkpoints", { .passes = 1, .norm = true, .checkpoint_every = 4 } },
 	{ "loss", { .passes = 1, .norm = true, .loss_every = 5 } },
-	{ "all of it", { .passes = 2, .norm = true, .tensor_parallel = true, .evaluate_every = 4, .checkpoint_every = 5,
-			 .loss_every = 10, .barrier_after_first = true } },
+	{ "all of it",
+	  { .passes = 2,
+	    .norm = true,
+	    .tensor_parallel = true,
+	    .evaluate_every = 4,
+	    .checkpoint_every = 5,
+	    .loss_every = 10,
+	    .barrier_after_first = true } },
 };
 
 /* The next number of layers to try. */
@@ -355,8 +390,8 @@ Test(steps, go_on_counting_when_the_program_changes)
 	steps_free(&steps);
 }
 
-/* The job's calls without `count` of one step, from its call `place` on; false: it has not so many, or not three times as
- * many, or these are all numbers that it ends with. */
+/* The job's calls without `count` of one step, from its call `place` on; false: it has not so many, or not three times
+ * as many, or these are all numbers that it ends with. */
 static bool omit(struct play *play, uint32_t step, uint32_t place, uint32_t count)
 {
 	uint32_t first = 0, calls = 0, at, numbers = 0;
@@ -397,8 +432,8 @@ static void expect_counted(const struct kind *kind, int layers, uint32_t place, 
 	cr_expect_eq(verdict.wrong, 0, "%s, %d layers, %u without: %u wrong, %s", kind->name, layers, place, verdict.wrong,
 		     verdict.first_wrong);
 	cr_expect_eq(verdict.step, STEPS, "%s, %d layers, %u without: %ld steps", kind->name, layers, place, verdict.step);
-	cr_expect_geq(verdict.placed * 10, verdict.all * 8, "%s, %d layers, %u without: %u of %u have a place", kind->name, layers,
-		      place, verdict.placed, verdict.all);
+	cr_expect_geq(verdict.placed * 10, verdict.all * 8, "%s, %d layers, %u without: %u of %u have a place",
+		      kind->name, layers, place, verdict.placed, verdict.all);
 	cr_expect_eq(verdict.versions, versions, "%s, %d layers, %u without: another pattern",
 		     kind->name, layers, place);
 	end(play);

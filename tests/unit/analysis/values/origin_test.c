@@ -105,8 +105,10 @@ Test(origin, the_rank_whose_input_was_bad_first_is_named_and_the_others_are_its_
 /* Bytes are no numbers: objects that all ranks gather, or FSDP2's parameters of mixed types. */
 static void gather_bytes(struct mesh *mesh)
 {
-	scanned_call(&mesh->job, mesh->world, (struct scanned_call){ .function = RW_FUNCTION_ALL_GATHER, .dtype = RW_DTYPE_UINT8,
-								     .count = 170, .sampled_out = true });
+	scanned_call(
+	    &mesh->job, mesh->world,
+	    (struct scanned_call){
+		.function = RW_FUNCTION_ALL_GATHER, .dtype = RW_DTYPE_UINT8, .count = 170, .sampled_out = true });
 }
 
 /* Of the eight ranks so many have a box, the last of which brings a NaN. */
@@ -402,7 +404,8 @@ Test(origin, several_ranks_at_once_are_all_named)
 	scanned_free(&mesh.job);
 }
 
-/* Each in a communicator that the other one is no member of: neither can have brought anything into the other's call. */
+/* Each in a communicator that the other one is no member of: neither can have brought anything into the other's call.
+ */
 Test(origin, of_several_ranks_at_once_none_is_said_to_have_brought_it_into_a_call_of_others)
 {
 	struct mesh mesh;
@@ -416,7 +419,9 @@ Test(origin, of_several_ranks_at_once_none_is_said_to_have_brought_it_into_a_cal
 	cr_assert(told);
 	cr_expect_eq(told->confidence, RW_CERTAIN);
 	cr_expect(told->rank_count == 2 && told->ranks[0] == 2 && told->ranks[1] == 5, "%s", told->text);
-	cr_expect_eq(strncmp(told->text, "rank 2 brought 1 NaN into AllGather #", strlen("rank 2 brought 1 NaN into AllGather #")), 0, "%s", told->text);
+	cr_expect_eq(strncmp(told->text, "rank 2 brought 1 NaN into AllGather #",
+			     strlen("rank 2 brought 1 NaN into AllGather #")),
+		     0, "%s", told->text);
 	cr_expect_not_null(strstr(told->text, ", and rank 5 such values into other calls"), "%s", told->text);
 	scanned_free(&mesh.job);
 }
@@ -621,7 +626,8 @@ Test(origin, healthy_jobs_are_silent)
 	}
 }
 
-/* Two hosts of two ranks each, of which only the first is seen: rank 3 of the other one brings a NaN into a sum over all. */
+/* Two hosts of two ranks each, of which only the first is seen: rank 3 of the other one brings a NaN into a sum over
+ * all. */
 static const struct scanned_told *receive_from_unseen(struct scanned *job, int blind)
 {
 	scanned_start(job, 4, 2);
@@ -649,7 +655,9 @@ Test(origin, where_the_inputs_of_all_seen_ranks_were_clean_none_of_them_is_liste
 	cr_expect_eq(told->confidence, RW_INCONCLUSIVE);
 	cr_expect_eq(told->rank_count, 0, "%s", told->text);
 	cr_expect_eq(told->victim_count, 2);
-	cr_expect_str_eq(told->text, "1 NaN in the result of AllReduce #100 on ddp; the inputs of all ranks that are seen here were clean");
+	cr_expect_str_eq(
+	    told->text,
+	    "1 NaN in the result of AllReduce #100 on ddp; the inputs of all ranks that are seen here were clean");
 	cr_expect(strstr(told->missing, "the inputs of all ranks that are seen here were clean"), "%s", told->missing);
 	cr_expect(strstr(told->missing, "none of the others can be named"), "%s", told->missing);
 	cr_expect_eq(told->finding.values.seen, RW_VALUES_SEEN_RESULT);
@@ -766,8 +774,8 @@ Test(origin, with_everything_scanned_the_rank_is_named_for_certain_in_any_progra
 	cr_expect_gt(named, seeds(2000), "%u", named);
 }
 
-/* A story can end where nobody has seen its last place clean, because it is not called any more. In the next one its ranks count again:
- * else that would be over, and told anew, with the next bad value. */
+/* A story can end where nobody has seen its last place clean, because it is not called any more. In the next one its
+ * ranks count again: else that would be over, and told anew, with the next bad value. */
 Test(origin, what_was_never_seen_clean_counts_again_in_the_next_story)
 {
 	static struct analysis analysis;
@@ -798,8 +806,8 @@ Test(origin, what_was_never_seen_clean_counts_again_in_the_next_story)
 	instances_free(&analysis.instances);
 }
 
-/* Rank 0 sends a NaN twice, and clean values in between: before steps are known that looks like a habit, as of a mask. Rank 1, which
- * sends nothing, has received it twice. */
+/* Rank 0 sends a NaN twice, and clean values in between: before steps are known that looks like a habit, as of a mask.
+ * Rank 1, which sends nothing, has received it twice. */
 Test(origin, what_a_receiver_gets_from_an_input_that_was_taken_for_a_habit_was_not_made_on_the_way)
 {
 	const struct scanned_call transfer = { .function = RW_FUNCTION_SEND, .count = 4096, .sender = 0, .root = 1 };

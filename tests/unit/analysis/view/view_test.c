@@ -108,8 +108,15 @@ Test(view, of_a_rank_with_many_threads_as_many_are_shown_as_are_kept)
 	size_t threads = 0, three = 0;
 
 	for (uint32_t i = 0; i < EVIDENCE_THREADS + 6; i++) {
-		const struct analysis_wait wait = { .process = 105, .level = RW_LEVEL_EBPF, .tid = 9000 + i, .start_ns = UINT64_C(900000000000) + i,
-						    .end_ns = UINT64_C(900000001000) + i, .system_call = -1, .fd = -1, .state = 'S', .thread = "worker" };
+		const struct analysis_wait wait = { .process = 105,
+						    .level = RW_LEVEL_EBPF,
+						    .tid = 9000 + i,
+						    .start_ns = UINT64_C(900000000000) + i,
+						    .end_ns = UINT64_C(900000001000) + i,
+						    .system_call = -1,
+						    .fd = -1,
+						    .state = 'S',
+						    .thread = "worker" };
 		cr_assert_eq(analysis_add_wait(run.analysis, &wait), 0);
 	}
 	analysis_visit_threads(run.analysis, 5, 2 * EVIDENCE_THREADS, count_thread, &threads);
@@ -131,7 +138,8 @@ static void note_stretch(void *argument, const struct analysis_thread_view *stre
 	cr_expect_geq(stretch->end_ns - stretch->start_ns, 10000000u);
 	if (strcmp(stretch->system_call, "fsync"))
 		return;
-	cr_expect_float_eq((double)(stretch->end_ns - stretch->start_ns) / 1e6, 300, 60, "%f", (double)(stretch->end_ns - stretch->start_ns) / 1e6);
+	cr_expect_float_eq((double)(stretch->end_ns - stretch->start_ns) / 1e6, 300, 60, "%f",
+			   (double)(stretch->end_ns - stretch->start_ns) / 1e6);
 	cr_expect_str_eq(stretch->path, "/slow/events.out.tfevents.0");
 	cr_expect(!stretches->fsyncs || stretch->end_ns < stretches->before_ns, "newest first, and apart");
 	stretches->before_ns = stretch->start_ns;

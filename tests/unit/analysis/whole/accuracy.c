@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often is a healthy rank named, and how soon is a slow one? Prints the tables of docs/accuracy.md. No verdict: noise_test.c
- * judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART [RANKS]]]]]
- * RANKS: of each healthy job, instead of 8 to 64; it then tells the CPU time, too.
+ * How often is a healthy rank named, and how soon is a slow one? Prints the tables of docs/accuracy.md. No verdict:
+ * noise_test.c judges fewer of the same jobs. usage: accuracy [DRAWS [FIRST-SEED [healthy|faulty|even [NAME-PART
+ * [RANKS]]]]] RANKS: of each healthy job, instead of 8 to 64; it then tells the CPU time, too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "tests/unit/analysis/jobs/even_jobs.h"
 #include "tests/unit/analysis/jobs/noisy_jobs.h"
 
-/* Upper end of the 95 % interval of `happened` of `times` (Wilson 1927); where it never did, 3 of them (Hanley 1983). */
+/* Upper end of the 95 % interval of `happened` of `times` (Wilson 1927); where it never did, 3 of them (Hanley 1983).
+ */
 static double at_most(int happened, int times)
 {
 	double z = 1.96, n = times, p = happened / n;
@@ -145,7 +146,8 @@ static void even_slow(unsigned draws, unsigned first, const char *part)
 {
 	double *seconds = calloc(draws, sizeof(*seconds));
 
-	printf("\n| slow rank in a job of many operations | found | s to it, median | 90 %% | share told, mean | healthy ones named |\n"
+	printf("\n| slow rank in a job of many operations | found | s to it, median | 90 %% | share told, mean | "
+	       "healthy ones named |\n"
 	       "|---|---|---|---|---|---|\n");
 	for (int i = 0; seconds && i < even_faulty_count; i++) {
 		unsigned found = 0, wrong = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that the analysis says of some five hundred and seventy small jobs, held against what it said when somebody last
- * looked: each finding as it was told, and a number that is made of all keys of the findings and all that the views, the
- * account and the summary show. Many jobs have no noise at all, so that times are equal to each other and to limits.
- * Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
- * `ninja -C build analysis-answers`, and read what git says has changed. What was said in full lies in ANSWERS_SEEN then,
- * to be compared with that of the tree before.
+ * Everything that the analysis says of some five hundred and seventy small jobs, held against what it said when
+ * somebody last looked: each finding as it was told, and a number that is made of all keys of the findings and all that
+ * the views, the account and the summary show. Many jobs have no noise at all, so that times are equal to each other
+ * and to limits. Other tests say what must be so; this one that nothing changes unnoticed. A change that is meant:
+ * `ninja -C build analysis-answers`, and read what git says has changed. What was said in full lies in ANSWERS_SEEN
+ * then, to be compared with that of the tree before.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -106,10 +106,12 @@ Test(answers, about_jobs_of_all_kinds)
 	kept_compare("mixed", play_mixed);
 }
 
-/* Two or three faults at once: of two ranks, of one rank twice, of all ranks of a host; steadily, in one step of some, for a while. */
+/* Two or three faults at once: of two ranks, of one rank twice, of all ranks of a host; steadily, in one step of some,
+ * for a while. */
 static bool play_pairs(unsigned int number)
 {
-	static const enum history_fault_kind kinds[] = { FAULT_HOST, FAULT_DEVICE, FAULT_HOST_EACH, FAULT_TRANSFER, FAULT_ALL, FAULT_HOST, FAULT_DEVICE };
+	static const enum history_fault_kind kinds[] = { FAULT_HOST, FAULT_DEVICE, FAULT_HOST_EACH, FAULT_TRANSFER,
+							 FAULT_ALL,  FAULT_HOST,   FAULT_DEVICE };
 	struct history_job job = { .ranks = number % 3 == 2 ? 4 : 8,
 				   .steps = 60 + (int)(number * 13 % 70),
 				   .layers = 1 + (int)(number % 2),
@@ -179,9 +181,16 @@ Test(answers, about_noisy_jobs)
 
 static bool play_values(unsigned int number)
 {
-	struct pipelined_job is = { .stages = 2 + (int)(number % 3), .width = 2 + (int)(number % 2) * 2, .microbatches = 4, .layers = 2,
-				    .sharded = number % 2, .norm = number % 3 != 2, .loss = number % 4 != 3, .barrier = number % 5 == 4,
-				    .lazy = number % 6 == 5, .without_number = (int)(number % 7 == 6) };
+	struct pipelined_job is = { .stages = 2 + (int)(number % 3),
+				    .width = 2 + (int)(number % 2) * 2,
+				    .microbatches = 4,
+				    .layers = 2,
+				    .sharded = number % 2,
+				    .norm = number % 3 != 2,
+				    .loss = number % 4 != 3,
+				    .barrier = number % 5 == 4,
+				    .lazy = number % 6 == 5,
+				    .without_number = (int)(number % 7 == 6) };
 	struct pipelined pipelined;
 	int bad;
 
@@ -212,8 +221,9 @@ Test(answers, about_values_in_pipelines)
 /* Nothing of it is a training job: who has what is bad goes by who calls what with whom alone. */
 static struct scanned_call drawn_call(struct scanned *job, int size)
 {
-	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER, RW_FUNCTION_BROADCAST,
-					     RW_FUNCTION_SEND, RW_FUNCTION_ALL_TO_ALL, RW_FUNCTION_REDUCE };
+	static const uint8_t functions[] = { RW_FUNCTION_ALL_REDUCE, RW_FUNCTION_ALL_GATHER, RW_FUNCTION_REDUCE_SCATTER,
+					     RW_FUNCTION_BROADCAST,  RW_FUNCTION_SEND,       RW_FUNCTION_ALL_TO_ALL,
+					     RW_FUNCTION_REDUCE };
 	static const uint8_t dtypes[] = { 0, 0, RW_DTYPE_FLOAT32, RW_DTYPE_FLOAT16, RW_DTYPE_FLOAT8_E5M2, RW_DTYPE_INT32 };
 	struct scanned_call call = { .function = functions[scanned_chance(job, sizeof(functions))] };
 
@@ -263,7 +273,8 @@ static bool play_scattered(unsigned int number)
 	job.blind[(victim + 1) % ranks] = number % 5 == 3;
 	for (int i = 0; i < 4; i++) {
 		sizes[i] = i ? 2 + (int)scanned_chance(&job, (uint64_t)ranks - 2) : ranks;
-		scanned_communicator(&job, i % 2 ? "some" : "", sizes[i], i ? (int)scanned_chance(&job, (uint64_t)(ranks - sizes[i]) + 1) : 0, 1);
+		scanned_communicator(&job, i % 2 ? "some" : "", sizes[i],
+				     i ? (int)scanned_chance(&job, (uint64_t)(ranks - sizes[i]) + 1) : 0, 1);
 	}
 	for (int i = 0; i < calls; i++) {
 		communicators[i] = (int)scanned_chance(&job, 4);
@@ -291,14 +302,29 @@ Test(answers, about_values_that_go_anywhere)
 
 static bool play_around(unsigned int number)
 {
-	static const enum history_fault_kind faults[] = { FAULT_DEVICE, FAULT_TRANSFER, FAULT_HOST, FAULT_NEVER, FAULT_GPU_STUCK, FAULT_KILLED,
-							  FAULT_NONE, FAULT_HOST_EACH };
-	struct history_job job = { .ranks = 4, .steps = 110, .layers = 2, .compute_ms = 100, .jitter_ms = number % 3, .runs_ahead = number % 2,
-				   .hosts = 1 + (int)(number % 2), .seed = number, .tail_ms = 4000 };
-	struct surroundings around = { .number = number, .ranks = job.ranks, .sick = (int)number % job.ranks, .from_ms = 20000, .to_ms = 36000 };
+	static const enum history_fault_kind faults[] = {
+		FAULT_DEVICE,    FAULT_TRANSFER, FAULT_HOST, FAULT_NEVER,
+		FAULT_GPU_STUCK, FAULT_KILLED,   FAULT_NONE, FAULT_HOST_EACH
+	};
+	struct history_job job = { .ranks = 4,
+				   .steps = 110,
+				   .layers = 2,
+				   .compute_ms = 100,
+				   .jitter_ms = number % 3,
+				   .runs_ahead = number % 2,
+				   .hosts = 1 + (int)(number % 2),
+				   .seed = number,
+				   .tail_ms = 4000 };
+	struct surroundings around = {
+		.number = number, .ranks = job.ranks, .sick = (int)number % job.ranks, .from_ms = 20000, .to_ms = 36000
+	};
 
-	job.faults[0] = (struct history_fault){ .kind = faults[number % 8], .rank = around.sick, .first_step = 50, .last_step = 90,
-						.ms = 150 + 25 * (number % 5), .evidence = EVIDENCE_FSYNC_GUESSED };
+	job.faults[0] = (struct history_fault){ .kind = faults[number % 8],
+						.rank = around.sick,
+						.first_step = 50,
+						.last_step = 90,
+						.ms = 150 + 25 * (number % 5),
+						.evidence = EVIDENCE_FSYNC_GUESSED };
 	if (job.faults[0].kind == FAULT_NEVER || job.faults[0].kind == FAULT_GPU_STUCK || job.faults[0].kind == FAULT_KILLED)
 		job.faults[0].last_step = 0;
 	listening_around = &around;
@@ -316,7 +342,11 @@ Test(answers, about_jobs_and_what_else_is_seen_of_their_machines)
 
 static bool play_loose(unsigned int number)
 {
-	const struct surroundings around = { .number = number, .ranks = 2 + (int)(number % 3), .sick = (int)(number % 2), .from_ms = 2000, .to_ms = 9000 };
+	const struct surroundings around = { .number = number,
+					     .ranks = 2 + (int)(number % 3),
+					     .sick = (int)(number % 2),
+					     .from_ms = 2000,
+					     .to_ms = 9000 };
 
 	listening_around = number % 4 == 1 ? &around : NULL;
 	fprintf(kept.answers, "  %lu operations\n", loose_play(number));
@@ -331,7 +361,10 @@ Test(answers, about_jobs_drawn_record_by_record)
 
 static bool play_at_limits(unsigned int number)
 {
-	const struct surroundings around = { .number = number, .ranks = 2 + (int)(number % 4), .sick = (int)(number % 3), .from_ms = 1000 + 500 * (number % 7),
+	const struct surroundings around = { .number = number,
+					     .ranks = 2 + (int)(number % 4),
+					     .sick = (int)(number % 3),
+					     .from_ms = 1000 + 500 * (number % 7),
 					     .to_ms = 6000 + 1000 * (number % 5) };
 
 	listening_around = number % 3 ? NULL : &around;

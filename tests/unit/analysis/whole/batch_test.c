@@ -168,7 +168,8 @@ Test(batch, has_as_many_messages_as_it_says)
 	cr_expect_str_eq(refused(HEADER + RW_MESSAGE_SIZE), "its length is not that of the messages that it says it has");
 	batch.header.count = MOST;
 	cr_expect_str_eq(refused(HEADER + MOST * RW_MESSAGE_SIZE), "");
-	cr_expect_str_eq(refused(HEADER + MOST * RW_MESSAGE_SIZE - 1), "its length is not that of the messages that it says it has");
+	cr_expect_str_eq(refused(HEADER + MOST * RW_MESSAGE_SIZE - 1),
+			 "its length is not that of the messages that it says it has");
 	batch.header.count = MOST + 1;
 	cr_expect_str_eq(refused(HEADER + (MOST + 1) * RW_MESSAGE_SIZE), "it is longer than a batch may be");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL connects at first use, on the host and before the launch: who waits there stands as one whose kernel runs. And what is said
- * where nobody is missing. */
+/* NCCL connects at first use, on the host and before the launch: who waits there stands as one whose kernel runs. And
+ * what is said where nobody is missing. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -68,7 +68,9 @@ static void check_named(const struct small_job *job, int rank)
 /* In the call, and in it when it has returned because the communicator does not block. */
 static const struct {
 	uint32_t known, flags;
-} insides[] = { { CALLED, RW_FLAG_ENTERED }, { RETURNED, RW_FLAG_IN_PROGRESS }, { RETURNED, RW_FLAG_ENTERED | RW_FLAG_IN_PROGRESS } };
+} insides[] = { { CALLED, RW_FLAG_ENTERED },
+		{ RETURNED, RW_FLAG_IN_PROGRESS },
+		{ RETURNED, RW_FLAG_ENTERED | RW_FLAG_IN_PROGRESS } };
 
 Test(connect, who_does_not_come_to_the_first_operation_is_named)
 {

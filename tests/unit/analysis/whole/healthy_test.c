@@ -98,8 +98,8 @@ static bool is_loud(const struct history_job *job)
 	return loud;
 }
 
-/* Ranks that are alike, whatever their noise: none of them is late by turns, now and then, or always. A test says so of one
- * job in a hundred; where noise lasts from step to step it takes some time to see that. */
+/* Ranks that are alike, whatever their noise: none of them is late by turns, now and then, or always. A test says so of
+ * one job in a hundred; where noise lasts from step to step it takes some time to see that. */
 Test(healthy, noise_that_all_ranks_have_is_no_finding)
 {
 	static const struct {
@@ -140,7 +140,12 @@ Test(healthy, a_rank_whose_experts_have_more_to_do_for_good_is_no_finding)
 	static const int experts[] = { 2, 4, 8 };
 	for (size_t i = 0; i < sizeof(experts) / sizeof(*experts); i++)
 		for (unsigned seed = 0; seed < seeds(8); seed++) {
-			struct history_job job = { .ranks = 8, .steps = 400, .layers = 1, .compute_ms = 80, .jitter_ms = 2, .expert_parallel = experts[i],
+			struct history_job job = { .ranks = 8,
+						   .steps = 400,
+						   .layers = 1,
+						   .compute_ms = 80,
+						   .jitter_ms = 2,
+						   .expert_parallel = experts[i],
 						   .seed = seed };
 			job.faults[0] = (struct history_fault){ .kind = FAULT_DEVICE, .rank = (int)seed, .first_step = 1, .ms = 30 };
 			expect_silence(&job, "experts with more to do", seed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hosts say to each other of jobs on several of them, and what is judged of it, as answers_test.c holds what one host
- * says: a number is made of every byte that a collector sends, of every key of every finding, and of what is known for those who look in
- * the end. Every shape is played with every fault, several times, with habits that are drawn.
+ * What hosts say to each other of jobs on several of them, and what is judged of it, as answers_test.c holds what one
+ * host says: a number is made of every byte that a collector sends, of every key of every finding, and of what is known
+ * for those who look in the end. Every shape is played with every fault, several times, with habits that are drawn.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -43,21 +43,41 @@ static void play(const struct many_hosts_job *job)
 	const struct job_half_summary *is = &result.summary;
 
 	many_hosts_play(job, &result);
-	fprintf(kept.answers, "  %u hosts, %u silent, %u ranks of %d, %u communicators, %lu batches, %lu messages, %lu missed, %lu ignored, "
-		"%lu rows, %lu unaligned, %u findings\n", is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->batches,
-		is->messages, is->missed, is->ignored, is->rows, is->unaligned, is->findings_opened);
+	fprintf(kept.answers,
+		"  %u hosts, %u silent, %u ranks of %d, %u communicators, %lu batches, %lu messages, %lu missed, %lu "
+		"ignored, "
+		"%lu rows, %lu unaligned, %u findings\n",
+		is->hosts, is->silent_hosts, is->ranks, is->ranks_total, is->communicators, is->batches, is->messages,
+		is->missed, is->ignored, is->rows, is->unaligned, is->findings_opened);
 }
 
 static bool play_hosts(unsigned int number)
 {
 	static const double slows[] = { 0.25, 0.5, 0.1, 2 };
 	struct many_hosts_job job = {
-		.hosts = 2 + 2 * (int)(number % 3), .per_host = 1 + (int)(number / 3 % 3), .stages = 2, .shape = number % 3, .operations = 6,
-		.step_ms = 300 + 100 * (number % 4), .jitter = number % 4 ? 0.05 : 0, .noise = number % 5 ? 0.02 : 0, .lasts = 0.5,
-		.differences = 0.01, .uneven = 0.2, .sampled = number % 7 == 6 ? 4 : 0, .evidence = number % 2,
-		.fault = number % (MANY_PAUSE + 1), .slow = slows[number / 4 % 4], .at_s = 10, .pause_s = 4 + number % 5, .seconds = 40,
-		.lose = number % 4 == 3 ? 0.1 : 0, .delay_ms = number % 4 == 3 ? 700 : 0, .restart_s = number % 6 == 5 ? 21 : 0,
-		.generation = (int)(number % 3), .seed = number,
+		.hosts = 2 + 2 * (int)(number % 3),
+		.per_host = 1 + (int)(number / 3 % 3),
+		.stages = 2,
+		.shape = number % 3,
+		.operations = 6,
+		.step_ms = 300 + 100 * (number % 4),
+		.jitter = number % 4 ? 0.05 : 0,
+		.noise = number % 5 ? 0.02 : 0,
+		.lasts = 0.5,
+		.differences = 0.01,
+		.uneven = 0.2,
+		.sampled = number % 7 == 6 ? 4 : 0,
+		.evidence = number % 2,
+		.fault = number % (MANY_PAUSE + 1),
+		.slow = slows[number / 4 % 4],
+		.at_s = 10,
+		.pause_s = 4 + number % 5,
+		.seconds = 40,
+		.lose = number % 4 == 3 ? 0.1 : 0,
+		.delay_ms = number % 4 == 3 ? 700 : 0,
+		.restart_s = number % 6 == 5 ? 21 : 0,
+		.generation = (int)(number % 3),
+		.seed = number,
 	};
 
 	job.rank = (int)(number * 5) % (job.hosts * job.per_host);
@@ -104,8 +124,18 @@ static bool play_meshes(unsigned int number)
 	static const double slows[] = { 0.05, 0.1, 0.25, 0.6 };
 	uint64_t random = number * UINT64_C(7919) + 5;
 	struct many_hosts_job job = {
-		.fault = number % (last_fault + 1), .shape = number / (last_fault + 1) % (last_shape + 1), .stages = 2, .operations = 4, .step_ms = 400,
-		.uneven = 0.2, .lasts = 0.5, .differences = 0.01, .at_s = 12, .pause_s = 6, .seconds = 45, .seed = number,
+		.fault = number % (last_fault + 1),
+		.shape = number / (last_fault + 1) % (last_shape + 1),
+		.stages = 2,
+		.operations = 4,
+		.step_ms = 400,
+		.uneven = 0.2,
+		.lasts = 0.5,
+		.differences = 0.01,
+		.at_s = 12,
+		.pause_s = 6,
+		.seconds = 45,
+		.seed = number,
 	};
 
 	/* Only pipelines send, and a circle needs two communicators. */

@@ -11,7 +11,8 @@
 #include "tests/sanitized.h"
 
 enum { DIGITS = 6, WORDS = 1024 };
-/* A sanitizer sees the same code in one of so many jobs: a number that has nothing to do with those by which jobs differ. */
+/* A sanitizer sees the same code in one of so many jobs: a number that has nothing to do with those by which jobs
+ * differ. */
 enum { STRIDE = 7 };
 
 struct kept kept;
@@ -79,7 +80,8 @@ static void write_everything(const char *directory, const char *name, const char
 	fclose(file);
 }
 
-/* Is it known already that something has changed? Where nobody wants to read everything, the jobs behind it need not be played. */
+/* Is it known already that something has changed? Where nobody wants to read everything, the jobs behind it need not be
+ * played. */
 static bool is_enough(const char *said, size_t length, const char *before)
 {
 	return before && !getenv("ANSWERS_SEEN") && strncmp(said, before, length);
@@ -127,7 +129,8 @@ static void compare_some(const char *name, bool play_one(unsigned int number))
 		play(name, number, play_one, full);
 		fclose(kept.answers);
 		fclose(full);
-		cr_expect(!strncmp(expected, said, length), "kept is\n%.*s\nand with a sanitizer it is\n%s", (int)length, expected, said);
+		cr_expect(!strncmp(expected, said, length), "kept is\n%.*s\nand with a sanitizer it is\n%s",
+			  (int)length, expected, said);
 		free(said);
 		free(everything);
 	}

@@ -19,7 +19,8 @@ void kept_finding(const struct rw_finding *finding);
 /* Only the keys. */
 void kept_keys(const struct rw_finding *finding);
 
-/* Plays the jobs 0, 1, … and compares; with a sanitizer each seventh. play_one: plays the job of this number; false: it was the last. */
+/* Plays the jobs 0, 1, … and compares; with a sanitizer each seventh. play_one: plays the job of this number; false: it
+ * was the last. */
 void kept_compare(const char *name, bool play_one(unsigned int number));
 
 #endif

@@ -39,7 +39,9 @@ static int add_rank(struct small_job *job, int id, int rank, int generation)
 static void kill_ranks(struct small_job *job, int from, int to, double second)
 {
 	for (int id = from; id < to; id++)
-		cr_assert_eq(analysis_set_life(job->analysis, (analysis_process_id)id, ANALYSIS_KILLED, 9, (uint64_t)(second * 1e9)), 0);
+		cr_assert_eq(analysis_set_life(job->analysis, (analysis_process_id)id, ANALYSIS_KILLED, 9,
+					       (uint64_t)(second * 1e9)),
+			     0);
 }
 
 static struct analysis_summary summary_of(const struct small_job *job)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* As answers_test.c, of jobs that take longer: too many operations for a sanitizer, and for a first look at a change. */
+/* As answers_test.c, of jobs that take longer: too many operations for a sanitizer, and for a first look at a change.
+ */
 #include <criterion/criterion.h>
 
 #include "tests/unit/analysis/jobs/drawn_jobs.h"

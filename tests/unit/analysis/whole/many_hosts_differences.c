@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often the job half names somebody in healthy jobs whose hosts, or ranks, differ for good: many_hosts_differences FIRST COUNT plays so
- * many drawn jobs of each kind and prints how many named somebody, as a table of docs/accuracy.md, "Many hosts". Hosts report nothing of
- * their own, so that only messages are judged. Exit status: 1 if somebody was named.
+ * How often the job half names somebody in healthy jobs whose hosts, or ranks, differ for good: many_hosts_differences
+ * FIRST COUNT plays so many drawn jobs of each kind and prints how many named somebody, as a table of docs/accuracy.md,
+ * "Many hosts". Hosts report nothing of their own, so that only messages are judged. Exit status: 1 if somebody was
+ * named.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,11 +52,25 @@ static struct many_hosts_job draw(const struct kind *kind, int hosts, bool of_ra
 	if (hosts == 16)
 		per_host = 2;
 	struct many_hosts_job job = {
-		.hosts = hosts, .per_host = kind->width ? per_host : per_host / 2, .width = kind->width, .stages = kind->stages,
-		.shape = kind->shape, .operations = kind->shape == MANY_PIPELINE ? 8 : 20, .step_ms = between(300, 1500),
-		.jitter = between(0, 0.1), .noise = exp(between(log(0.0005), log(0.02))), .lasts = between(0, 0.8), .uneven = between(0, 0.3),
-		.differences = of_ranks ? difference : 0.002, .host_differences = of_ranks ? 0 : difference, .seconds = 260,
-		.lose = between(0, 0.1), .delay_ms = 2500, .mixed = true, .mute = true, .seed = seed,
+		.hosts = hosts,
+		.per_host = kind->width ? per_host : per_host / 2,
+		.width = kind->width,
+		.stages = kind->stages,
+		.shape = kind->shape,
+		.operations = kind->shape == MANY_PIPELINE ? 8 : 20,
+		.step_ms = between(300, 1500),
+		.jitter = between(0, 0.1),
+		.noise = exp(between(log(0.0005), log(0.02))),
+		.lasts = between(0, 0.8),
+		.uneven = between(0, 0.3),
+		.differences = of_ranks ? difference : 0.002,
+		.host_differences = of_ranks ? 0 : difference,
+		.seconds = 260,
+		.lose = between(0, 0.1),
+		.delay_ms = 2500,
+		.mixed = true,
+		.mute = true,
+		.seed = seed,
 	};
 	return job;
 }
@@ -69,8 +84,8 @@ static bool names_somebody(const struct many_hosts_job *job)
 		const struct many_hosts_finding *found = &result.findings[i];
 		if (found->severity < RW_WARNING || found->confidence == RW_INCONCLUSIVE || !found->rank_count)
 			continue;
-		fprintf(stderr, "named: seed %u, %d hosts, %d a host: after %.0f s %s\n", job->seed, job->hosts, job->per_host, found->at_s,
-			found->text);
+		fprintf(stderr, "named: seed %u, %d hosts, %d a host: after %.0f s %s\n", job->seed, job->hosts,
+			job->per_host, found->at_s, found->text);
 		return true;
 	}
 	return false;
@@ -97,7 +112,8 @@ static unsigned print_row(const struct kind *kind, int hosts, bool of_ranks, uns
 
 int main(int argument_count, char **arguments)
 {
-	unsigned first = argument_count > 1 ? (unsigned)atoi(arguments[1]) : 1, count = argument_count > 2 ? (unsigned)atoi(arguments[2]) : 5;
+	unsigned first = argument_count > 1 ? (unsigned)atoi(arguments[1]) : 1,
+		 count = argument_count > 2 ? (unsigned)atoi(arguments[2]) : 5;
 	unsigned named = 0;
 
 	printf("| healthy, of %u jobs each", count);

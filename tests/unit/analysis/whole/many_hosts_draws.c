@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often the job half is right: many_hosts_draws FIRST COUNT plays so many drawn jobs of each kind, with lost and late batches, and
- * prints what was named, as a table of docs/accuracy.md, "Many hosts".
+ * How often the job half is right: many_hosts_draws FIRST COUNT plays so many drawn jobs of each kind, with lost and
+ * late batches, and prints what was named, as a table of docs/accuracy.md, "Many hosts".
  */
 #include <math.h>
 #include <stdio.h>
@@ -107,9 +107,11 @@ int main(int count, char **arguments)
 		{ "slow host", MANY_SLOW_HOST },  { "hung", MANY_HUNG },             { "killed", MANY_KILLED },
 		{ "host lost", MANY_HOST_LOST },  { "other call, hangs", MANY_DESYNC }, { "other call, goes on", MANY_OTHER_CALL },
 	};
-	unsigned first = count > 1 ? (unsigned)atoi(arguments[1]) : 1, draws = count > 2 ? (unsigned)atoi(arguments[2]) : 20, wrong = 0;
+	unsigned first = count > 1 ? (unsigned)atoi(arguments[1]) : 1,
+		 draws = count > 2 ? (unsigned)atoi(arguments[2]) : 20, wrong = 0;
 
-	printf("| fault | jobs | named | by its host | inconclusive | not named | wrong | after |\n|---|---|---|---|---|---|---|---|\n");
+	printf("| fault | jobs | named | by its host | inconclusive | not named | wrong | after "
+	       "|\n|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct tally tally = { 0 };
 		for (unsigned seed = first; seed < first + draws; seed++) {
@@ -118,8 +120,9 @@ int main(int count, char **arguments)
 			many_hosts_play(&job, &result);
 			judge(&job, &result, &tally);
 		}
-		printf("| %s | %u | %u | %u | %u | %u | %u | %.0f s |\n", kinds[i].name, draws, tally.right, tally.by_node, tally.unsure,
-		       tally.missed, tally.wrong, tally.right ? tally.after_s / tally.right : NAN);
+		printf("| %s | %u | %u | %u | %u | %u | %u | %.0f s |\n", kinds[i].name, draws, tally.right,
+		       tally.by_node, tally.unsure, tally.missed, tally.wrong,
+		       tally.right ? tally.after_s / tally.right : NAN);
 		fflush(stdout);
 		wrong += tally.wrong;
 	}

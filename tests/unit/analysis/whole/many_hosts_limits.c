@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the smallest share of the step by which an evenly slow rank, or host, of a job on many hosts is named from messages in five of six
- * jobs, within 120 s and within 280 s, by the median absolute deviation (MAD) of the ranks' noise: a table of docs/accuracy.md, "Many hosts".
- * usage: many_hosts_limits [FIRST-SEED]. Exit status: 1 if another rank or host was named.
+ * Prints the smallest share of the step by which an evenly slow rank, or host, of a job on many hosts is named from
+ * messages in five of six jobs, within 120 s and within 280 s, by the median absolute deviation (MAD) of the ranks'
+ * noise: a table of docs/accuracy.md, "Many hosts". usage: many_hosts_limits [FIRST-SEED]. Exit status: 1 if another
+ * rank or host was named.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 enum { PLAYS = 6, MUST = 5, AT_S = 20, SOON_S = 120, LATER_S = 280, SHARES = 9, MADS = 4 };
 
-static const double shares[SHARES] = { 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1 }, mads[MADS] = { 0.001, 0.0025, 0.005, 0.01 };
+static const double shares[SHARES] = { 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1 },
+		    mads[MADS] = { 0.001, 0.0025, 0.005, 0.01 };
 
 static const struct kind {
 	const char *name;
@@ -36,7 +38,8 @@ static bool is_right(const struct many_hosts_job *job, const struct many_hosts_f
 /* A rank of a slow host is slow. */
 static bool is_true(const struct many_hosts_job *job, const struct many_hosts_finding *found)
 {
-	return is_right(job, found) || (job->fault == MANY_SLOW_HOST && found->ranks[0] / job->per_host == job->rank / job->per_host);
+	return is_right(job, found) ||
+	       (job->fault == MANY_SLOW_HOST && found->ranks[0] / job->per_host == job->rank / job->per_host);
 }
 
 /* After how many seconds it was named; INFINITY: never. */
@@ -44,9 +47,24 @@ static double play(const struct kind *kind, double share, double mad, unsigned s
 {
 	static struct many_hosts_result result;
 	const struct many_hosts_job job = {
-		.hosts = kind->hosts, .per_host = kind->per_host, .width = 4, .shape = kind->shape, .operations = 20, .step_ms = 1000,
-		.noise = mad / 0.6745, .lasts = 0.5, .fault = kind->fault, .rank = (int)(seed * 5 + 1) % (kind->hosts * kind->per_host),
-		.slow = share, .at_s = AT_S, .seconds = AT_S + LATER_S, .lose = 0.05, .delay_ms = 2500, .mixed = true, .mute = true, .seed = seed,
+		.hosts = kind->hosts,
+		.per_host = kind->per_host,
+		.width = 4,
+		.shape = kind->shape,
+		.operations = 20,
+		.step_ms = 1000,
+		.noise = mad / 0.6745,
+		.lasts = 0.5,
+		.fault = kind->fault,
+		.rank = (int)(seed * 5 + 1) % (kind->hosts * kind->per_host),
+		.slow = share,
+		.at_s = AT_S,
+		.seconds = AT_S + LATER_S,
+		.lose = 0.05,
+		.delay_ms = 2500,
+		.mixed = true,
+		.mute = true,
+		.seed = seed,
 	};
 	double after_s = INFINITY;
 

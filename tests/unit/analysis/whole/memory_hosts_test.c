@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As memory_test.c, of what hosts say to each other and what is judged of it: both halves give back what they take, and of each
- * place that asks for memory several requests are refused, one in each run of a job. Nobody is accused for that.
+ * As memory_test.c, of what hosts say to each other and what is judged of it: both halves give back what they take, and
+ * of each place that asks for memory several requests are refused, one in each run of a job. Nobody is accused for
+ * that.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -91,16 +92,47 @@ int __wrap_node_half_ask(struct node_half *half, const void *bytes, size_t lengt
 }
 
 static const struct many_hosts_job jobs[] = {
-	{ .hosts = 2, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_SLOW_RANK, .rank = 1, .slow = 0.5, .in_fsync = true },
+	{ .hosts = 2,
+	  .per_host = 2,
+	  .shape = MANY_FLAT,
+	  .fault = MANY_SLOW_RANK,
+	  .rank = 1,
+	  .slow = 0.5,
+	  .in_fsync = true },
 	{ .hosts = 4, .per_host = 2, .shape = MANY_MESH, .fault = MANY_SLOW_HOST, .rank = 2, .slow = 0.5 },
-	{ .hosts = 4, .per_host = 2, .stages = 2, .shape = MANY_PIPELINE, .fault = MANY_SLOW_RANK, .rank = 4, .slow = 1 },
+	{ .hosts = 4,
+	  .per_host = 2,
+	  .stages = 2,
+	  .shape = MANY_PIPELINE,
+	  .fault = MANY_SLOW_RANK,
+	  .rank = 4,
+	  .slow = 1 },
 	{ .hosts = 3, .per_host = 1, .shape = MANY_FLAT, .fault = MANY_HUNG, .rank = 2, .evidence = true },
 	{ .hosts = 4, .per_host = 2, .shape = MANY_MESH, .fault = MANY_KILLED, .rank = 5 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_DESYNC, .rank = 3 },
 	{ .hosts = 3, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HOST_LOST, .rank = 2, .restart_s = 6 },
-	{ .hosts = 2, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_CALL, .rank = 1, .lose = 0.1, .delay_ms = 300 },
-	{ .hosts = 3, .per_host = 2, .shape = MANY_MESH, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1, .lose = 0.1, .delay_ms = 300 },
-	{ .hosts = 3, .per_host = 1, .shape = MANY_FLAT, .fault = MANY_OTHER_BITS, .scanned = 1, .rank = 1, .step_ms = 100 },
+	{ .hosts = 2,
+	  .per_host = 2,
+	  .shape = MANY_MESH,
+	  .fault = MANY_OTHER_CALL,
+	  .rank = 1,
+	  .lose = 0.1,
+	  .delay_ms = 300 },
+	{ .hosts = 3,
+	  .per_host = 2,
+	  .shape = MANY_MESH,
+	  .fault = MANY_OTHER_BITS,
+	  .scanned = 1,
+	  .rank = 1,
+	  .lose = 0.1,
+	  .delay_ms = 300 },
+	{ .hosts = 3,
+	  .per_host = 1,
+	  .shape = MANY_FLAT,
+	  .fault = MANY_OTHER_BITS,
+	  .scanned = 1,
+	  .rank = 1,
+	  .step_ms = 100 },
 	{ .hosts = 2, .per_host = 2, .shape = MANY_FLAT, .fault = MANY_HEALTHY, .interposed = 1 },
 };
 enum { JOBS = sizeof(jobs) / sizeof(*jobs) };
@@ -125,13 +157,15 @@ static size_t play_one(unsigned int number)
 	long before = counted_memory.blocks;
 	size_t named = 0;
 
-	job.operations = 6, job.step_ms = job.step_ms > 0 ? job.step_ms : 300, job.jitter = 0.05, job.noise = 0.01, job.lasts = 0.5, job.uneven = 0.2, job.at_s = 8;
+	job.operations = 6, job.step_ms = job.step_ms > 0 ? job.step_ms : 300, job.jitter = 0.05, job.noise = 0.01,
+	job.lasts = 0.5, job.uneven = 0.2, job.at_s = 8;
 	job.seconds = 22, job.seed = number;
 	memset(sites.asked, 0, sizeof(sites.asked));
 	counted_memory.refuses = is_refused;
 	many_hosts_play(&job, &result);
 	counted_memory.refuses = NULL;
-	cr_expect_eq(counted_memory.blocks, before, "job %u: %ld blocks are left when place %u gets no memory the %lu. time", number,
+	cr_expect_eq(counted_memory.blocks, before,
+		     "job %u: %ld blocks are left when place %u gets no memory the %lu. time", number,
 		     counted_memory.blocks - before, sites.refused, sites.at);
 	for (size_t i = 0; i < result.count; i++) {
 		const struct many_hosts_finding *found = &result.findings[i];

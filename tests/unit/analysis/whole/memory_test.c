@@ -40,9 +40,11 @@ static bool is_refused(const void *site)
 
 CALLED(analysis_add_process, (struct analysis * analysis, const struct analysis_process *process), analysis, process)
 CALLED(analysis_add_communicator,
-       (struct analysis * analysis, analysis_process_id process, uint32_t index, const struct rw_communicator *communicator), analysis,
-       process, index, communicator)
-CALLED(analysis_add_operation, (struct analysis * analysis, analysis_process_id process, const struct rw_operation *slot), analysis, process,
+       (struct analysis * analysis, analysis_process_id process, uint32_t index,
+	const struct rw_communicator *communicator),
+       analysis, process, index, communicator)
+CALLED(analysis_add_operation,
+       (struct analysis * analysis, analysis_process_id process, const struct rw_operation *slot), analysis, process,
        slot)
 CALLED(analysis_add_wait, (struct analysis * analysis, const struct analysis_wait *wait), analysis, wait)
 CALLED(analysis_add_network, (struct analysis * analysis, const struct analysis_network *network), analysis, network)
@@ -52,7 +54,8 @@ CALLED(analysis_add_children, (struct analysis * analysis, const struct analysis
 CALLED(analysis_add_gpu_state, (struct analysis * analysis, const struct analysis_gpu_state *state), analysis, state)
 CALLED(analysis_add_gpu_event, (struct analysis * analysis, const struct analysis_gpu_event *event), analysis, event)
 CALLED(analysis_add_port_state, (struct analysis * analysis, const struct analysis_port_state *state), analysis, state)
-CALLED(analysis_add_memory_state, (struct analysis * analysis, const struct analysis_memory_state *state), analysis, state)
+CALLED(analysis_add_memory_state, (struct analysis * analysis, const struct analysis_memory_state *state), analysis,
+       state)
 
 /* NULL: nothing else than the job is seen. */
 static const struct surroundings *around;
@@ -101,7 +104,9 @@ static void ask_everything(const struct analysis *analysis)
 	counted_memory.inside--;
 }
 
-static const struct history_job four = { .ranks = 4, .steps = 14, .layers = 2, .compute_ms = 20, .jitter_ms = 2, .tail_ms = 3000 };
+static const struct history_job four = {
+	.ranks = 4, .steps = 14, .layers = 2, .compute_ms = 20, .jitter_ms = 2, .tail_ms = 3000
+};
 static const struct history_fault faults[] = {
 	{ FAULT_HOST, 1, .first_step = 5, .ms = 150, .evidence = EVIDENCE_FSYNC_WRITER },
 	{ FAULT_DEVICE, 2, .first_step = 5, .ms = 100 },
@@ -128,7 +133,9 @@ static void play_history(unsigned int number)
 static void play_around(unsigned int number)
 {
 	struct history_job job = four;
-	const struct surroundings sick = { .number = 2 + number, .ranks = four.ranks, .sick = 2, .from_ms = 1200, .to_ms = 3000 };
+	const struct surroundings sick = {
+		.number = 2 + number, .ranks = four.ranks, .sick = 2, .from_ms = 1200, .to_ms = 3000
+	};
 
 	job.faults[0] = (struct history_fault){ number % 2 ? FAULT_TRANSFER : FAULT_DEVICE, 2, .first_step = 4, .ms = 120 };
 	around = &sick;
@@ -147,8 +154,15 @@ static void play_loose(unsigned int number)
 
 static void play_values(unsigned int number)
 {
-	const struct pipelined_job is = { .stages = 3, .width = 2, .microbatches = 4, .layers = 2, .sharded = true, .norm = true, .loss = true,
-					  .barrier = number % 2, .lazy = number % 3 == 2 };
+	const struct pipelined_job is = { .stages = 3,
+					  .width = 2,
+					  .microbatches = 4,
+					  .layers = 2,
+					  .sharded = true,
+					  .norm = true,
+					  .loss = true,
+					  .barrier = number % 2,
+					  .lazy = number % 3 == 2 };
 	static struct pipelined pipelined;
 
 	pipelined_start(&pipelined, &is);
@@ -215,7 +229,8 @@ static void expect_given_back(void play_one(unsigned int number), unsigned int n
 	counted_memory.refuses = is_refused;
 	memory.asked = memory.ticks = 0;
 	play_one(number);
-	cr_expect_eq(counted_memory.blocks, before, "%ld blocks are left of job %u when request %lu fails", counted_memory.blocks - before, number, memory.fails);
+	cr_expect_eq(counted_memory.blocks, before, "%ld blocks are left of job %u when request %lu fails",
+		     counted_memory.blocks - before, number, memory.fails);
 }
 
 Test(memory, is_given_back)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is judged of messages between hosts, as answers_test.c holds what one host reports: jobs that are drawn message by message,
- * so that batches are lost, late, of a collector that started anew, and ages are exactly the limits of the job half. A number is made
- * of every key of every finding, of all that is asked of hosts, and of what is known for those who look.
+ * What is judged of messages between hosts, as answers_test.c holds what one host reports: jobs that are drawn message
+ * by message, so that batches are lost, late, of a collector that started anew, and ages are exactly the limits of the
+ * job half. A number is made of every key of every finding, of all that is asked of hosts, and of what is known for
+ * those who look.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -29,8 +30,8 @@ static void follow(const struct rw_finding *finding)
 	while (at < open_now.count && strcmp(open_now.ids[at], finding->id))
 		at++;
 	bool is_open = at < open_now.count;
-	cr_expect_eq(finding->state == RW_FINDING_OPEN, !is_open, "%s is reported as %d while it is %s: %s", finding->id, (int)finding->state,
-		     is_open ? "open" : "not open", finding->text);
+	cr_expect_eq(finding->state == RW_FINDING_OPEN, !is_open, "%s is reported as %d while it is %s: %s",
+		     finding->id, (int)finding->state, is_open ? "open" : "not open", finding->text);
 	if (finding->state == RW_FINDING_CLOSED && is_open)
 		memcpy(open_now.ids[at], open_now.ids[--open_now.count], sizeof(open_now.ids[at]));
 	else if (!is_open && open_now.count < MOST_IDS)
@@ -69,7 +70,9 @@ static void on_ended(void *argument)
 
 static void play(unsigned int number)
 {
-	static const struct loose_messages_hooks hooks = { .finding = on_finding, .asked = on_asked, .viewed = on_viewed, .ended = on_ended };
+	static const struct loose_messages_hooks hooks = {
+		.finding = on_finding, .asked = on_asked, .viewed = on_viewed, .ended = on_ended
+	};
 
 	open_now.count = 0;
 	loose_messages_play(number, &hooks);

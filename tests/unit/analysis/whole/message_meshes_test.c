@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the job half reports about jobs with several kinds of parallelism, from messages only: no host sends what it found itself. Some
- * batches are lost, the others overtake each other, and the messages in each come in any order. docs/accuracy.md, "Meshes".
+ * What the job half reports about jobs with several kinds of parallelism, from messages only: no host sends what it
+ * found itself. Some batches are lost, the others overtake each other, and the messages in each come in any order.
+ * docs/accuracy.md, "Meshes".
  */
 #include <criterion/criterion.h>
 
@@ -46,8 +47,10 @@ struct row {
 	bool broadcasts, kernel_times;
 	bool together; /* two at fault are of one group, of four */
 	double slow;   /* share of its work; 0: 0.25. Else the ranks' noise is small, too: a MAD of 0.2 % of the step */
-	double lose;   /* this share of the batches never comes, and 1 % of the calls are seen by no collector; 0: 0.05, and none */
-	double starved_ms; /* of a healthy rank: its plugin gets no CPU for so long between two polls while it waits; then noise is small */
+	double lose;   /* this share of the batches never comes, and 1 % of the calls are seen by no collector; 0: 0.05,
+			  and none */
+	double starved_ms; /* of a healthy rank: its plugin gets no CPU for so long between two polls while it waits;
+			      then noise is small */
 	double host_differences; /* hosts differ for good by up to this share, either way; then noise is small */
 };
 
@@ -77,14 +80,17 @@ static const struct row rows[] = {
 	{ TENSOR, "broadcasts, healthy", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .broadcasts = true },
 	{ CUBE, "broadcasts, healthy", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .broadcasts = true },
 	{ SHARDS, "broadcasts, healthy", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .broadcasts = true },
-	{ REPLICAS, "broadcasts, the root slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true, .root = true },
+	{ REPLICAS, "broadcasts, the root slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true,
+	  .root = true },
 	{ REPLICAS, "broadcasts, a leaf slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true },
 	{ TENSOR, "broadcasts, the root slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true, .root = true },
-	{ TENSOR, "broadcasts, a leaf slow at its DP place", MANY_SLOW_RANK, MANY_BEFORE_DATA, RANK, .broadcasts = true },
+	{ TENSOR, "broadcasts, a leaf slow at its DP place", MANY_SLOW_RANK, MANY_BEFORE_DATA, RANK,
+	  .broadcasts = true },
 	{ CUBE, "broadcasts, the root slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true, .root = true },
 	{ CUBE, "broadcasts, a leaf slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true },
 	{ SHARDS, "broadcasts, the root slow", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, .broadcasts = true, .root = true },
-	{ SHARDS, "broadcasts, a leaf slow at its replica's place", MANY_SLOW_RANK, MANY_BEFORE_DATA, RANK, .broadcasts = true },
+	{ SHARDS, "broadcasts, a leaf slow at its replica's place", MANY_SLOW_RANK, MANY_BEFORE_DATA, RANK,
+	  .broadcasts = true },
 
 	{ TENSOR, "slow link", MANY_SLOW_LINK, MANY_ALL_OVER, NOBODY },
 	{ CUBE, "slow link", MANY_SLOW_LINK, MANY_ALL_OVER, NOBODY },
@@ -97,13 +103,19 @@ static const struct row rows[] = {
 	{ SHARDS, "full GPU at its shard's place", MANY_FULL_GPU, MANY_ALL_OVER, NOBODY },
 	{ REPLICAS, "full GPU", MANY_FULL_GPU, MANY_ALL_OVER, NOBODY },
 	{ TENSOR, "full GPU at its TP place, kernel times", MANY_FULL_GPU, MANY_ALL_OVER, RANK, .kernel_times = true },
-	{ TENSOR, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK, 1 | 2, .kernel_times = true },
-	{ TENSOR, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, AT_MOST, 4, .kernel_times = true },
+	{ TENSOR, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK, 1 | 2,
+	  .kernel_times = true },
+	{ TENSOR, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, AT_MOST, 4,
+	  .kernel_times = true },
 	{ CUBE, "full GPU at its TP place, kernel times", MANY_FULL_GPU, MANY_ALL_OVER, RANK, .kernel_times = true },
-	{ CUBE, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK, 1 | 2, .kernel_times = true },
-	{ CUBE, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, AT_MOST, 4, .kernel_times = true },
-	{ SHARDS, "full GPU at its shard's place, kernel times", MANY_FULL_GPU, MANY_ALL_OVER, RANK, .kernel_times = true },
-	{ SHARDS, "full GPU at its replica's place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK, .kernel_times = true },
+	{ CUBE, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK, 1 | 2,
+	  .kernel_times = true },
+	{ CUBE, "full GPU at its DP place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, AT_MOST, 4,
+	  .kernel_times = true },
+	{ SHARDS, "full GPU at its shard's place, kernel times", MANY_FULL_GPU, MANY_ALL_OVER, RANK,
+	  .kernel_times = true },
+	{ SHARDS, "full GPU at its replica's place, kernel times", MANY_FULL_GPU, MANY_BEFORE_DATA, RANK,
+	  .kernel_times = true },
 	{ REPLICAS, "full GPU, kernel times", MANY_FULL_GPU, MANY_ALL_OVER, RANK, .kernel_times = true },
 	{ SHARDS, "healthy, kernel times", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .kernel_times = true },
 	{ TENSOR, "slow at its DP place, kernel times", MANY_SLOW_RANK, MANY_BEFORE_DATA, RANK, .kernel_times = true },
@@ -128,20 +140,28 @@ static const struct row rows[] = {
 	{ WIDE, "3 % slow, evenly", MANY_SLOW_RANK, MANY_ALL_OVER, RANK, 4, .slow = 0.03 },
 	{ WIDE, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 4, .host_differences = 0.02 },
 	{ REPLICAS, "a host 3 % slow, evenly", MANY_SLOW_HOST, MANY_ALL_OVER, HOST, 2, .slow = 0.03 },
-	{ TENSOR, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2, .starved_ms = 20 },
-	{ REPLICAS, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2, .starved_ms = 20 },
+	{ TENSOR, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2,
+	  .starved_ms = 20 },
+	{ REPLICAS, "healthy, polled seldom while it waits", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 1 | 2,
+	  .starved_ms = 20 },
 	{ TENSOR, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
 	{ SHARDS, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
-	{ REPLICAS, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05, .lose = 0.3 },
+	{ REPLICAS, "5 % slow, evenly, much is lost", MANY_SLOW_RANK, MANY_ALL_OVER, AT_MOST, .slow = 0.05,
+	  .lose = 0.3 },
 	{ TENSOR, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
 	{ CUBE, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
 	{ SHARDS, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
 	{ REPLICAS, "hosts differ for good", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.02 },
-	{ TENSOR, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
-	{ CUBE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
-	{ SHARDS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
-	{ REPLICAS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, .host_differences = 0.05 },
-	{ WIDE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 4, .host_differences = 0.05 },
+	{ TENSOR, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY,
+	  .host_differences = 0.05 },
+	{ CUBE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY,
+	  .host_differences = 0.05 },
+	{ SHARDS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY,
+	  .host_differences = 0.05 },
+	{ REPLICAS, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY,
+	  .host_differences = 0.05 },
+	{ WIDE, "hosts differ for good, 5 % either way", MANY_HEALTHY, MANY_ALL_OVER, NOBODY, 4,
+	  .host_differences = 0.05 },
 };
 
 static struct many_hosts_job job_of(const struct row *row, int per_host, unsigned seed)
@@ -193,8 +213,8 @@ static bool is_at_fault(const struct played *played, int32_t rank)
 	       (rank == played->job.rank || (played->row->fault == MANY_TWO_SLOW && rank == played->job.other_rank));
 }
 
-/* Of scope job are those that name nobody: operations take longer, and their ranks are all of the communicator. That it is the links is
- * true only where it is. */
+/* Of scope job are those that name nobody: operations take longer, and their ranks are all of the communicator. That it
+ * is the links is true only where it is. */
 static void note(struct played *played, const struct many_hosts_finding *found)
 {
 	if (found->severity < RW_WARNING || found->confidence == RW_INCONCLUSIVE)
@@ -204,22 +224,25 @@ static void note(struct played *played, const struct many_hosts_finding *found)
 		return;
 	}
 	cr_expect_eq(found->kind, RW_KIND_STRAGGLER, "%s: %s", played->what, found->text);
-	bool whole_host = found->scope == RW_SCOPE_HOST && (played->row->together || played->row->expected == HOST) && found->rank_count == (size_t)played->job.per_host;
-	cr_expect((found->scope == RW_SCOPE_RANK && played->row->expected != HOST) || whole_host, "%s: %s", played->what, found->text);
+	bool whole_host = found->scope == RW_SCOPE_HOST && (played->row->together || played->row->expected == HOST) &&
+			  found->rank_count == (size_t)played->job.per_host;
+	cr_expect((found->scope == RW_SCOPE_RANK && played->row->expected != HOST) || whole_host, "%s: %s",
+		  played->what, found->text);
 	for (size_t i = 0; i < found->rank_count; i++) {
 		cr_expect(is_at_fault(played, found->ranks[i]), "%s: %s", played->what, found->text);
 		played->named[found->ranks[i]] = true;
 	}
 }
 
-/* Are all that should be named named? By the job half; where a whole group is on one host, by that host, which compares more ranks of it. */
+/* Are all that should be named named? By the job half; where a whole group is on one host, by that host, which compares
+ * more ranks of it. */
 static bool play(const struct row *row, int per_host, unsigned seed)
 {
 	static struct many_hosts_result result;
 	struct played played = { .row = row, .job = job_of(row, per_host, seed) };
 
-	snprintf(played.what, sizeof(played.what), "%s: %s, rank %d, %d a host, seed %u", meshes[row->mesh].name, row->what, played.job.rank,
-		 per_host, seed);
+	snprintf(played.what, sizeof(played.what), "%s: %s, rank %d, %d a host, seed %u", meshes[row->mesh].name,
+		 row->what, played.job.rank, per_host, seed);
 	many_hosts_play(&played.job, &result);
 	for (size_t i = 0; i < result.count; i++)
 		note(&played, &result.findings[i]);
@@ -244,8 +267,8 @@ static int chosen_per_host(size_t row)
 	return 1 << power;
 }
 
-/* All seeds in `scripts/test long`; else one for each number of ranks a host, another for each, and where somebody is at fault only one number:
- * of such rows there are many alike. A sanitizer plays each sixteenth row once. */
+/* All seeds in `scripts/test long`; else one for each number of ranks a host, another for each, and where somebody is
+ * at fault only one number: of such rows there are many alike. A sanitizer plays each sixteenth row once. */
 static bool is_played(size_t row, int per_host, unsigned seed)
 {
 	if (rows[row].per_host && !(rows[row].per_host & per_host))

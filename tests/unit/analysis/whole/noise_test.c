@@ -6,8 +6,8 @@
 #include "tests/unit/analysis/jobs/noisy_jobs.h"
 #include "tests/unit/analysis/jobs/seeds.h"
 
-/* Noise that lasts, hits whole hosts, has heavy tails: three jobs in 100 at most, over all families. The goal is one in 1,000;
- * docs/accuracy.md tells what is not reached. */
+/* Noise that lasts, hits whole hosts, has heavy tails: three jobs in 100 at most, over all families. The goal is one in
+ * 1,000; docs/accuracy.md tells what is not reached. */
 Test(noise, of_healthy_ranks_seldom_names_one, .timeout = 1200)
 {
 	unsigned loud = 0, draws = seeds(16);
@@ -18,9 +18,11 @@ Test(noise, of_healthy_ranks_seldom_names_one, .timeout = 1200)
 			struct noisy_result result;
 			noisy_play(&job, &result);
 			loud += result.wrong > 0;
-			cr_expect_eq(result.slower_step, 0, "%s, seed %u: in step %d the job is said to be slower, %.0f ms after %.0f, since step %ju",
-				     noisy_healthy[family].what, seed, result.slower_step, result.pace.now_ms, result.pace.before_ms,
-				     (uintmax_t)result.pace.since_step);
+			cr_expect_eq(
+			    result.slower_step, 0,
+			    "%s, seed %u: in step %d the job is said to be slower, %.0f ms after %.0f, since step %ju",
+			    noisy_healthy[family].what, seed, result.slower_step, result.pace.now_ms,
+			    result.pace.before_ms, (uintmax_t)result.pace.since_step);
 			if (result.wrong)
 				cr_log_warn("%s, seed %u, step %d: %s", noisy_healthy[family].what, seed,
 					    result.wrong_step, result.wrong_text);

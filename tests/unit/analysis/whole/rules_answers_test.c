@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What single rules of the analysis answer to drawn numbers, of which many are equal, or lie at a limit, or fill a table: whom the account
- * names, how steps change, where levels lie, what repeats, how votes go, what the table of steps keeps, what a GPU's
- * readings add up to. As in answers_test.c, it says that
- * nothing changes unnoticed. A change that is meant: `ninja -C build analysis-answers`.
+ * What single rules of the analysis answer to drawn numbers, of which many are equal, or lie at a limit, or fill a
+ * table: whom the account names, how steps change, where levels lie, what repeats, how votes go, what the table of
+ * steps keeps, what a GPU's readings add up to. As in answers_test.c, it says that nothing changes unnoticed. A change
+ * that is meant: `ninja -C build analysis-answers`.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -39,19 +39,23 @@ static uint32_t draw(uint32_t below)
 /* Few, so that many of them are equal. */
 static uint64_t drawn_time(void)
 {
-	static const uint64_t times[] = { 0, 1, 19 * MS, ACCOUNT_TOLD_NS - 1, ACCOUNT_TOLD_NS, ACCOUNT_TOLD_NS + 1, 95 * MS, 50 * MS, 100 * MS, 1000 * MS };
+	static const uint64_t times[] = {
+		0,       1,        19 * MS,  ACCOUNT_TOLD_NS - 1, ACCOUNT_TOLD_NS, ACCOUNT_TOLD_NS + 1, 95 * MS,
+		50 * MS, 100 * MS, 1000 * MS
+	};
 
 	return times[draw(10)];
 }
 
 static void show_account(const struct analysis_account *told)
 {
-	fprintf(kept.all, "%d %.6g %.6g %.6g %.6g %.6g %d:", told->known, told->own, told->wait, told->transfer, told->unseen, told->nobody, told->left_out);
+	fprintf(kept.all, "%d %.6g %.6g %.6g %.6g %.6g %d:", told->known, told->own, told->wait, told->transfer,
+		told->unseen, told->nobody, told->left_out);
 	for (uint32_t i = 0; i < told->loss_count; i++) {
 		const struct analysis_loss *loss = &told->losses[i];
 
-		fprintf(kept.all, " %d %.6g %d %d %lu/%lu %.6g %d %d,", loss->rank, loss->share, loss->at_least, loss->spread_out, loss->steps, loss->of_steps, loss->step_ms,
-			loss->by, loss->cause_class);
+		fprintf(kept.all, " %d %.6g %d %d %lu/%lu %.6g %d %d,", loss->rank, loss->share, loss->at_least,
+			loss->spread_out, loss->steps, loss->of_steps, loss->step_ms, loss->by, loss->cause_class);
 	}
 	fprintf(kept.all, "\n");
 }
@@ -66,7 +70,8 @@ static void draw_rank(struct account_rank *rank, bool alike)
 	rank->whole.parts.transfer_ns = transfer;
 	rank->whole.parts.unseen_ns = draw(4) ? 0 : draw(3) * 10 * MS;
 	rank->whole.parts.unseen_ns += draw(2);
-	rank->whole.parts.own_ns = whole - rank->whole.parts.wait_ns - rank->whole.parts.transfer_ns - rank->whole.parts.unseen_ns;
+	rank->whole.parts.own_ns =
+	    whole - rank->whole.parts.wait_ns - rank->whole.parts.transfer_ns - rank->whole.parts.unseen_ns;
 	if (draw(3) == 0)
 		rank->whole.parts.own_ns += draw(5) * 25 * MS;
 	rank->waited_ns = draw(2) ? 0 : drawn_time();
@@ -111,15 +116,17 @@ static void show_pace(const struct pace_course *course)
 {
 	struct analysis_pace pace = pace_course_judge(course);
 
-	fprintf(kept.all, "%d of %lu, since %lu at %lu: %.6g then %.6g, %.6g, late %.6g; waits %.6g, %.6g\n", pace.course, pace.known, pace.since_step, pace.step,
-		pace.before_ms, pace.now_ms, pace.ms_per_step, pace.late_share, pace.wait_ms, pace.wait_ms_per_step);
+	fprintf(kept.all, "%d of %lu, since %lu at %lu: %.6g then %.6g, %.6g, late %.6g; waits %.6g, %.6g\n",
+		pace.course, pace.known, pace.since_step, pace.step, pace.before_ms, pace.now_ms, pace.ms_per_step,
+		pace.late_share, pace.wait_ms, pace.wait_ms_per_step);
 }
 
 /* Steps that become longer once, again, bit by bit, or faster and faster; some of them missing, or told too late. */
 static void play_pace(void)
 {
 	struct pace_course *course = calloc(1, sizeof(*course));
-	uint64_t at_ns = 1000, step = 1 + draw(3), turns = 40 + draw(draw(8) ? 400 : 4000), first = draw(200), second = first + draw(300);
+	uint64_t at_ns = 1000, step = 1 + draw(3), turns = 40 + draw(draw(8) ? 400 : 4000), first = draw(200),
+		 second = first + draw(300);
 	uint64_t kind = draw(6), rise = MS * (1 + draw(60)), noise = draw(3) ? draw(3) * MS : 0, part = draw(3);
 
 	cr_assert(course);
@@ -137,7 +144,8 @@ static void play_pace(void)
 		if (kind == 5)
 			more = i < first ? 0 : (i - first) * rise / 50;
 		uint32_t numbering = draw(2000) ? 7 : 8;
-		uint64_t begin_ns = draw(300) ? at_ns : 0, wait_ns = more * part / 2 + draw(2) * MS, waited = step + draw(3) - 1, late = step - draw(3);
+		uint64_t begin_ns = draw(300) ? at_ns : 0, wait_ns = more * part / 2 + draw(2) * MS,
+			 waited = step + draw(3) - 1, late = step - draw(3);
 
 		pace_course_begin(course, numbering, step, begin_ns);
 		pace_course_wait(course, waited, wait_ns);
@@ -172,7 +180,8 @@ static void play_levels(void)
 	}
 	size_t found = levels_find(at, values, count, levels);
 
-	fprintf(kept.all, "%zu values, score %.6g, slope %.6g, %zu levels:", count, trend_score(values, count), trend_slope(at, values, count), found);
+	fprintf(kept.all, "%zu values, score %.6g, slope %.6g, %zu levels:", count, trend_score(values, count),
+		trend_slope(at, values, count), found);
 	for (size_t i = 0; i < found; i++)
 		fprintf(kept.all, " %zu-%zu %.6g %.6g", levels[i].begin, levels[i].end, levels[i].median, levels[i].slope);
 	fprintf(kept.all, "\n");
@@ -204,8 +213,9 @@ static void show_notes(const struct pace *pace, uint64_t step)
 	uint64_t back = draw(70);
 	uint32_t last = 1 + draw(PACE_STEPS + 2), first = draw(PACE_FIRST);
 
-	fprintf(kept.all, "%lu %lu %lu %lu %lu %lu\n", pace->first_step, pace->first_ns, pace_duration_ns(pace, step - back), pace_duration_ns(pace, step),
-		pace_step_ns(pace, last), pace->firsts_ns[first]);
+	fprintf(kept.all, "%lu %lu %lu %lu %lu %lu\n", pace->first_step, pace->first_ns,
+		pace_duration_ns(pace, step - back), pace_duration_ns(pace, step), pace_step_ns(pace, last),
+		pace->firsts_ns[first]);
 }
 
 static void play_pace_notes(void)
@@ -245,11 +255,13 @@ static void play_cells(void)
 		step += draw(8) == 0;
 		step += draw(240) == 0 ? draw(9) : 0;
 	}
-	fprintf(kept.all, "%zu columns, %zu bytes of %zu, %lu changes\n", cells.count, cells.bytes, cells.limit, cells.changes);
+	fprintf(kept.all, "%zu columns, %zu bytes of %zu, %lu changes\n", cells.count, cells.bytes, cells.limit,
+		cells.changes);
 	for (size_t i = 0; i < cells.count; i++) {
 		const struct column *column = &cells.columns[i];
 
-		fprintf(kept.all, "%lu-%lu %lu-%lu %lu:", column->step, column->last_step, column->from_ns, column->until_ns, column->changed);
+		fprintf(kept.all, "%lu-%lu %lu-%lu %lu:", column->step, column->last_step, column->from_ns,
+			column->until_ns, column->changed);
 		for (uint32_t k = 0; k < column->rank_count; k++)
 			fprintf(kept.all, " %.6g", (double)column->cells[k].own_ms);
 		for (uint32_t k = 0; k < column->line_count; k++)
@@ -285,17 +297,22 @@ static void show_gpu(const struct gpu *gpu, uint64_t now_ns)
 	char text[160];
 	size_t room = draw(4) ? sizeof(text) : 1 + draw(60);
 	uint32_t reasons = draw(512);
-	struct gpu_course_verdict verdict = gpu_course_judge(&gpu->course, now_ns > draw(90) * 1000 * MS ? now_ns - 80 * 1000 * MS : 0);
+	struct gpu_course_verdict verdict =
+	    gpu_course_judge(&gpu->course, now_ns > draw(90) * 1000 * MS ? now_ns - 80 * 1000 * MS : 0);
 
-	fprintf(kept.all, "%d at %lu: slow since %lu, %ld nvlink at %lu, peak %ld, %u of %u drops, %lu readings, %u xids; %d %ld %.6g %ld %lu-%lu; %s\n", gpu->is_read, now_ns,
-		gpu->slow_since_ns, gpu->nvlink_before, gpu->nvlink_before_ns, gpu->memory.peak, gpu_trend_drops(gpu, now_ns), gpu->memory.drop_count,
-		gpu->reading_count, gpu->xid_count, verdict.course, verdict.grown, verdict.bytes_per_s, verdict.used, verdict.from_ns, verdict.end_ns,
+	fprintf(kept.all,
+		"%d at %lu: slow since %lu, %ld nvlink at %lu, peak %ld, %u of %u drops, %lu readings, %u xids; %d %ld "
+		"%.6g %ld %lu-%lu; %s\n",
+		gpu->is_read, now_ns, gpu->slow_since_ns, gpu->nvlink_before, gpu->nvlink_before_ns, gpu->memory.peak,
+		gpu_trend_drops(gpu, now_ns), gpu->memory.drop_count, gpu->reading_count, gpu->xid_count,
+		verdict.course, verdict.grown, verdict.bytes_per_s, verdict.used, verdict.from_ns, verdict.end_ns,
 		gpu_trend_reasons(text, room, reasons));
 	for (uint32_t i = 0; i < GPU_XIDS + 1; i++) {
 		const struct gpu_xid *xid = gpu_xid_at(gpu, i);
 
 		if (xid)
-			fprintf(kept.all, " %u %lu-%lu %u %d %s", xid->number, xid->first_ns, xid->last_ns, xid->sources, xid->pid, xid->text);
+			fprintf(kept.all, " %u %lu-%lu %u %d %s", xid->number, xid->first_ns, xid->last_ns,
+				xid->sources, xid->pid, xid->text);
 	}
 	for (uint64_t age = 0; age < GPU_READINGS + 2; age += 1 + draw(90)) {
 		const struct gpu_reading *reading = gpu_reading_at(gpu, age);
@@ -318,7 +335,8 @@ static void play_gpus(void)
 	memset(&gpus, 0, sizeof(gpus));
 	for (uint64_t i = 0; i < readings; i++) {
 		struct analysis_gpu_state gpu = { .at_ns = now_ms * MS, .sm_mhz = (int32_t)draw(2000) };
-		struct analysis_gpu_event event = { .source = draw(2) ? ANALYSIS_GPU_NVML : ANALYSIS_GPU_KERNEL_LOG, .at_ns = now_ms * MS };
+		struct analysis_gpu_event event = { .source = draw(2) ? ANALYSIS_GPU_NVML : ANALYSIS_GPU_KERNEL_LOG,
+						    .at_ns = now_ms * MS };
 		static const int64_t levels[] = { 949999, 950000, 950001, 930000, 929999, 930001, 970000, 999999, 300000 };
 
 		gpu.clock_reasons = draw(3) ? 0 : (int64_t)draw(512) - 1;
@@ -395,7 +413,8 @@ static void play_records(void)
 
 static bool play_rules(unsigned int number)
 {
-	static void (*const plays[])(void) = { play_account, play_account, play_pace, play_levels, play_period, play_pace_notes, play_cells, play_votes, play_gpus, play_records };
+	static void (*const plays[])(void) = { play_account,    play_account, play_pace,  play_levels, play_period,
+					       play_pace_notes, play_cells,   play_votes, play_gpus,   play_records };
 
 	state = number + 1;
 	for (int i = 0; i < DRAWS; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As answers_test.c, of jobs of the fault suite: every fault in every shape of job, for ranks of one host and of several, seen while it
- * runs and read afterwards, and with something else wrong with the machine. Above each job's answers stands what was wrong with it. A
- * change that is meant: `ninja -C build analysis-answers`.
+ * As answers_test.c, of jobs of the fault suite: every fault in every shape of job, for ranks of one host and of
+ * several, seen while it runs and read afterwards, and with something else wrong with the machine. Above each job's
+ * answers stands what was wrong with it. A change that is meant: `ninja -C build analysis-answers`.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static double seconds_of(const struct suite_draw *draw)
 	return draw->steps * suite_step_ms(draw) / 1000;
 }
 
-/* The first job behind this number that is so and not long. In some shapes of jobs there is no such fault: any fault then. */
+/* The first job behind this number that is so and not long. In some shapes of jobs there is no such fault: any fault
+ * then. */
 static struct suite_draw find(unsigned int from, enum suite_fault fault, enum suite_shape shape, int most_ranks)
 {
 	const double longest_s = fault == FAULT_SPREAD ? LONGEST_SPREAD_S : LONGEST_S;
@@ -85,8 +86,13 @@ static bool play_surrounded(unsigned int number)
 	const struct suite_draw draw = find_numbered(number * 11 % (FAULTS * SHAPES), 900000);
 	const double fault_ms = draw.fault_step * suite_step_ms(&draw);
 	const struct surroundings around = {
-		.number = number, .ranks = draw.ranks, .sick = (draw.rank < 0 ? 0 : draw.rank + (int)(number % 3 == 2)) % draw.ranks,
-		.from_ms = number % 4 ? fault_ms : fault_ms / 3, .to_ms = fault_ms + 15000 + 5000 * (number % 4), .first_pid = PID, .first_bus = BUS,
+		.number = number,
+		.ranks = draw.ranks,
+		.sick = (draw.rank < 0 ? 0 : draw.rank + (int)(number % 3 == 2)) % draw.ranks,
+		.from_ms = number % 4 ? fault_ms : fault_ms / 3,
+		.to_ms = fault_ms + 15000 + 5000 * (number % 4),
+		.first_pid = PID,
+		.first_bus = BUS,
 	};
 
 	listening_around = &around;
@@ -98,9 +104,12 @@ static bool play_surrounded(unsigned int number)
 /* Late by about as much as noise that lasts: what tells one from the other decides. */
 static bool play_noisy(unsigned int number)
 {
-	static const enum suite_fault faults[] = { FAULT_EVERY_STEP, FAULT_FROM_START, FAULT_BLOCKS, FAULT_CREEP, FAULT_BY_TURNS, FAULT_ONE_IN, FAULT_TWO };
-	static const double noises[] = { 0.015, 0.03, 0.06, 0.1 }, lasts[] = { 0.8, 0.95, 0.5, 0.9, 0 }, late[] = { 0.4, 0.7, 1, 1.6, 2.5 };
-	struct suite_draw draw = find(2000000 + 1000 * number, faults[number % 7], number % 3 ? SHAPE_SHARDED : (enum suite_shape)(number / 3 % SHAPES), 8);
+	static const enum suite_fault faults[] = { FAULT_EVERY_STEP, FAULT_FROM_START, FAULT_BLOCKS, FAULT_CREEP,
+						   FAULT_BY_TURNS,   FAULT_ONE_IN,     FAULT_TWO };
+	static const double noises[] = { 0.015, 0.03, 0.06, 0.1 }, lasts[] = { 0.8, 0.95, 0.5, 0.9, 0 },
+			    late[] = { 0.4, 0.7, 1, 1.6, 2.5 };
+	struct suite_draw draw = find(2000000 + 1000 * number, faults[number % 7],
+				      number % 3 ? SHAPE_SHARDED : (enum suite_shape)(number / 3 % SHAPES), 8);
 
 	draw.noise = noises[number / 2 % 4];
 	draw.lasts = lasts[number % 5];

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks of one job whose steps are not the same: where some report only a part of the calls, what repeats there is shorter than a step. */
+/* Ranks of one job whose steps are not the same: where some report only a part of the calls, what repeats there is
+ * shorter than a step. */
 #include <criterion/criterion.h>
 
 #include "tests/unit/analysis/jobs/small_job.h"
 
 enum {
-	DONE = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_LAUNCH | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+	DONE = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_LAUNCH | RW_KNOWN_STARTED |
+	       RW_KNOWN_DONE,
 	LAUNCHED = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_TASK | RW_KNOWN_LAUNCH,
-	STEPS_LEAST = 100, STEPS_MOST = 112, STEP_MS = 25, GATHERS = 3,
+	STEPS_LEAST = 100,
+	STEPS_MOST = 112,
+	STEP_MS = 25,
+	GATHERS = 3,
 	CALLS = 2 + GATHERS, /* of a step: AllReduce, AllGathers, AllReduce */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One entry of the ring between waits.bpf.c and probes.c. Shared by both sides. */
-#ifndef EBPF_WAITS_H
-#define EBPF_WAITS_H
+#ifndef EBPF_RING_ENTRY_H
+#define EBPF_RING_ENTRY_H
 
 #include <rankwatch/kernel_event.h>
 

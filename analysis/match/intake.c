@@ -348,16 +348,16 @@ static void note_mark(struct process *process, const struct rw_operation *slot)
 
 /* NCCL 2.26 and 2.27 do not count replays (ncclProfilerStartTaskEvents(), src/plugin/profiler.cc): what has the number
  * of the one before is one, or follows one. They report those alone in which the rank's proxy has work. */
-static void note_task(const struct process *process, const struct seat *seat, struct trace *trace,
+static void note_task(const struct process *process, const struct membership *membership, struct trace *trace,
 		      const struct rw_operation *slot)
 {
-	uint64_t *next = &job_seated(seat)->next_task[slot->function];
+	uint64_t *next = &job_member_of(membership)->next_task[slot->function];
 
 	if (!process->counts_tasks || trace->numbered || !(slot->known & RW_KNOWN_TASK) ||
 	    identify_is_point_to_point(slot->function))
 		return;
 	trace->numbered = true;
-	seat->communicator->uneven |= *next && slot->nccl_sequence + 1 == *next;
+	membership->communicator->uneven |= *next && slot->nccl_sequence + 1 == *next;
 	*next = slot->nccl_sequence + 1;
 }
 
@@ -393,13 +393,13 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 	if (trace->ticket != slot->ticket)
 		trace = new_trace(analysis, process, membership, slot);
 	trace->times_unknown = has_unknown_times(slot);
-	note_task(process, seat, trace, slot);
+	note_task(process, membership, trace, slot);
 	if (is_excluded(slot) && identify_is_point_to_point(slot->function))
 		job_member_of(membership)->unfollowed_transfer = true;
 	struct instance *instance = trace_instance(trace);
 	if (!instance && trace->instance)
 		return 0; /* finished and forgotten */
-	if (seat->communicator->uneven)
+	if (membership->communicator->uneven)
 		return 0;
 	if (!instance && is_excluded(slot) && !(slot->known & VALUES_KNOWN)) {
 		trace->instance = NULL;

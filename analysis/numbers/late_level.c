@@ -189,20 +189,19 @@ static bool weigh(const struct late_series *series, uint32_t index, uint32_t i, 
 	return late && other->mean_ms <= own->mean_ms;
 }
 
-/* Of one host ranks differ for good by little; of several, if not by as much as this, by as much as chance has it. */
-static double least_times(const struct late_series *series, uint32_t index, const struct others *others, bool differs)
+/* Ranks of one machine differ for good by little; of several, by as much as chance has it. */
+static double least_times(const struct late_series *series, uint32_t index, const struct others *others)
 {
 	uint32_t place = series->pasts[index].place;
 
-	if (!place || !differs)
+	if (!place)
 		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
 	bool whole = others->together && others->together + 1 == series->placed[place];
-	return whole ? late_level_beyond(others->places + 1, others->places_shown, LATE_LEVEL_CHANCE_HOST)
-		     : late_level_beyond(others->ranks + 1, others->shown, LATE_LEVEL_CHANCE);
+	return whole ? late_level_beyond(others->places + 1, others->places_shown)
+		     : late_level_beyond(others->ranks + 1, others->shown);
 }
 
-static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own,
-		     double row_ms)
+static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own)
 {
 	struct others others = { .times = INFINITY };
 
@@ -211,7 +210,7 @@ static bool is_level(const struct late_series *series, uint32_t index, uint32_t 
 		if (i != index && open_parts(series, i, rows, &other) && !weigh(series, index, i, own, &other, &others))
 			return false;
 	}
-	double least = least_times(series, index, &others, own->mean_ms < LATE_LEVEL_DIFFER * row_ms);
+	double least = least_times(series, index, &others);
 	double known = others.ranks + others.together + others.mates + 1;
 	return isfinite(least) && others.times >= least && others.mates * LATE_LEVEL_MATES <= known;
 }
@@ -238,7 +237,7 @@ static bool is_proven_over(const struct late_series *series, uint32_t index, uin
 		return false;
 	own.stays = is_alike(&own) && !wanders(series, index, rows, own.mean_ms);
 	return (!mostly || is_late_mostly(&series->pasts[index], series->row, LATE_LEVEL_PARTS * rows, own.mean_ms)) &&
-	       is_level(series, index, rows, &own, row_ms);
+	       is_level(series, index, rows, &own);
 }
 
 bool late_level_may_be(const struct late_series *series, uint32_t index, double row_ms)

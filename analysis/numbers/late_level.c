@@ -12,11 +12,10 @@ struct parts {
 	bool stays;                         /* alike in all parts, and not as noise is that lasts */
 };
 
-/* Other ranks that are far from one, and of how many of them it is known that they do not differ by as much. */
+/* Other ranks that are far from one. */
 struct others {
-	double times; /* as late as any of them it is, at least */
-	double ranks, shown;
-	double places, places_shown; /* the same, counted by place */
+	double times;         /* as late as any of them it is, at least */
+	double ranks, places; /* how many they are, and of how many places */
 	uint32_t mates, together;    /* that are nearly as late; of its place */
 };
 
@@ -147,25 +146,15 @@ static bool is_of_same_place(const struct late_series *series, uint32_t one, uin
 	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
 }
 
-/* Of those that are compared with each other the median one differs from nothing, and shows nothing; of two the one that
- * is not late does not. */
-static double shows(const struct late_past *past, const struct parts *other)
-{
-	if (past->alike == 2)
-		return other->most_ms > 0;
-	return 1 - 1.0 / past->alike;
-}
-
+/* Of two that are compared with each other the one that is not late shows nothing. */
 static void add_other(const struct late_series *series, const struct late_past *past, const struct parts *other,
 		      double times, struct others *others)
 {
-	double of_place = past->place ? 1.0 / series->placed[past->place] : 1, shown = shows(past, other);
-
 	others->times = fmin(others->times, times);
+	if (past->alike == 2 && other->most_ms <= 0)
+		return;
 	others->ranks++;
-	others->shown += shown;
-	others->places += of_place;
-	others->places_shown += shown * of_place;
+	others->places += past->place ? 1.0 / series->placed[past->place] : 1;
 }
 
 /* False: the rank is not far enough from this one. */
@@ -190,18 +179,20 @@ static bool weigh(const struct late_series *series, uint32_t index, uint32_t i, 
 }
 
 /* Ranks of one machine differ for good by little; of several, by as much as chance has it. */
-static double least_times(const struct late_series *series, uint32_t index, const struct others *others)
+static double least_times(const struct late_series *series, uint32_t index, const struct others *others, bool differs)
 {
 	uint32_t place = series->pasts[index].place;
 
 	if (!place)
 		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
 	bool whole = others->together && others->together + 1 == series->placed[place];
-	return whole ? late_level_beyond(others->places + 1, others->places_shown)
-		     : late_level_beyond(others->ranks + 1, others->shown);
+	double least = whole ? late_level_beyond(others->places)
+			     : late_level_beyond(others->ranks);
+	return differs || others->ranks < LATE_LEVEL_OTHERS ? least : fmin(least, LATE_LEVEL_FAR);
 }
 
-static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own)
+static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own,
+		     double row_ms)
 {
 	struct others others = { .times = INFINITY };
 
@@ -210,7 +201,7 @@ static bool is_level(const struct late_series *series, uint32_t index, uint32_t 
 		if (i != index && open_parts(series, i, rows, &other) && !weigh(series, index, i, own, &other, &others))
 			return false;
 	}
-	double least = least_times(series, index, &others);
+	double least = least_times(series, index, &others, own->mean_ms < LATE_LEVEL_DIFFER * row_ms);
 	double known = others.ranks + others.together + others.mates + 1;
 	return isfinite(least) && others.times >= least && others.mates * LATE_LEVEL_MATES <= known;
 }
@@ -237,7 +228,7 @@ static bool is_proven_over(const struct late_series *series, uint32_t index, uin
 		return false;
 	own.stays = is_alike(&own) && !wanders(series, index, rows, own.mean_ms);
 	return (!mostly || is_late_mostly(&series->pasts[index], series->row, LATE_LEVEL_PARTS * rows, own.mean_ms)) &&
-	       is_level(series, index, rows, &own);
+	       is_level(series, index, rows, &own, row_ms);
 }
 
 bool late_level_may_be(const struct late_series *series, uint32_t index, double row_ms)

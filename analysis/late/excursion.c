@@ -63,7 +63,7 @@ static double doubt(const struct peers_seen *seen, uint32_t lag, double lasts)
  * any noise that is known, unless it is seen. */
 static double left_at_most(const struct peers_seen *seen, uint32_t lag, double lasts)
 {
-	double left = correlation(seen, lag), known = pow(seen->lasts, (double)(UINT64_C(1) << lag));
+	double left = correlation(seen, lag), known = pow(EXCURSION_LASTS, (double)(UINT64_C(1) << lag));
 
 	return fmax(left, fmin(left + doubt(seen, lag, lasts), known));
 }
@@ -119,7 +119,6 @@ static bool choose(struct comparison *comparison, uint32_t length, uint64_t leas
 static void add_up(struct comparison *comparison, uint32_t with)
 {
 	comparison->seen = peers_add_up(comparison->peers, &comparison->chosen, with);
-	comparison->seen.lasts = EXCURSION_LASTS;
 	comparison->seen.apart = (double)comparison->chosen.units / comparison->chosen.ranks;
 }
 
@@ -238,27 +237,11 @@ static bool is_steady_from_the_start(const struct comparison *comparison, uint64
 	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
 
-/* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the
- * time; a slow rank is as late each time. */
-static bool is_no_wandering(const struct comparison *comparison, uint64_t least_ns)
-{
-	uint32_t past = 0;
-
-	if (steps_of(comparison) >= EXCURSION_EARLY)
-		return true;
-	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns && is_steady_from_the_start(comparison, least_ns))
-		return true;
-	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
-		past += suspect_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
-	return past >= EXCURSION_EARLY_PAST ||
-	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY;
-}
-
 /* Has it come and gone so often? */
-static bool is_noise_known(struct comparison *comparison, double times)
+static bool is_noise_known(struct comparison *comparison)
 {
 	add_up(comparison, 0);
-	return steps_of(comparison) >= times * seen_to_last(&comparison->seen, steps_of(comparison));
+	return steps_of(comparison) >= EXCURSION_EARLY_TIMES * seen_to_last(&comparison->seen, steps_of(comparison));
 }
 
 /* Is the rank about as late in each of so many steps? Noise that lasts grows and fades within a few steps. A fault may
@@ -391,28 +374,10 @@ static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, u
  * less than a fifth of the step can wait. */
 static bool is_too_early(struct comparison *comparison, double beyond_ns)
 {
-	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison, EXCURSION_EARLY_TIMES);
+	bool early = steps_of(comparison) < EXCURSION_EARLY || !is_noise_known(comparison);
 
 	return early && (comparison->chosen.units < 2 ||
 			 beyond_ns < EXCURSION_EARLY_SHARE * (double)comparison->peers->step_ns);
-}
-
-/* Larger by far than what it changes by, as noise that lasts for less than so many steps never is. */
-static bool is_constant(const struct comparison *comparison, uint32_t length, uint64_t least_ns)
-{
-	return steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_QUIET;
-}
-
-/* For so long that however long noise lasts, others would have shown it over half as many steps or a quarter; and by what counts
- * even if the rank is usually as slow as ranks may be. */
-static bool is_beyond_long(struct comparison *comparison, uint32_t length, uint64_t least_ns, double beyond_ns, uint64_t limit_ns)
-{
-	if (length < EXCURSION_LONG || beyond_ns < (double)limit_ns || !is_noise_known(comparison, EXCURSION_LONG_TIMES))
-		return false;
-	if (wanders(comparison->suspect, length) || !is_constant(comparison, length, least_ns))
-		return false;
-	add_up(comparison, TWELVE);
-	return beyond_ns >= bound_ns(comparison, TWELVE);
 }
 
 /* Compared with shorter excursions of the others. */
@@ -422,7 +387,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	uint32_t steps = looks[look];
 	uint64_t least_ns = excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps);
 
-	if (least_ns < limit_ns || !is_no_wandering(comparison, least_ns))
+	if (least_ns < limit_ns)
 		return false;
 	if (!choose(comparison, steps, least_ns))
 		return comparison->chosen.alone && is_beyond_own_past(comparison, steps, least_ns);
@@ -439,7 +404,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 		return false;
 	uint32_t with = choose_length(comparison, steps);
 	add_up(comparison, with);
-	return beyond_ns >= bound_ns(comparison, with) || is_beyond_long(comparison, steps, least_ns, beyond_ns, limit_ns);
+	return beyond_ns >= bound_ns(comparison, with);
 }
 
 /* Steps in which nobody could be seen to be late show neither that this rank was in time nor what the others are late

@@ -23,7 +23,6 @@ struct peers_seen {
 	double pairs[EXCURSION_LAGS], products[EXCURSION_LAGS];
 	uint32_t sizes[EXCURSION_SIZES]; /* of one length */
 	double apart; /* one in so many of them is late by itself */
-	double lasts; /* of their noise so much may be left a step later, unless they have shown otherwise */
 };
 
 struct standing;

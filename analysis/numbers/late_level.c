@@ -12,11 +12,10 @@ struct parts {
 	bool stays;                         /* alike in all parts, and not as noise is that lasts */
 };
 
-/* Other ranks that are far from one, and of how many of them it is known that they do not differ by as much. */
+/* Other ranks that are far from one. */
 struct others {
-	double times; /* as late as any of them it is, at least */
-	double ranks, shown;
-	double places, places_shown; /* the same, counted by place */
+	double times;         /* as late as any of them it is, at least */
+	double ranks, places; /* how many they are, and of how many places */
 	uint32_t mates, together;    /* that are nearly as late; of its place */
 };
 
@@ -147,25 +146,15 @@ static bool is_of_same_place(const struct late_series *series, uint32_t one, uin
 	return series->pasts[one].place && series->pasts[one].place == series->pasts[other].place;
 }
 
-/* Of those that are compared with each other the median one differs from nothing, and shows nothing; of two the one that
- * is not late does not. */
-static double shows(const struct late_past *past, const struct parts *other)
-{
-	if (past->alike == 2)
-		return other->most_ms > 0;
-	return 1 - 1.0 / past->alike;
-}
-
+/* Of two that are compared with each other the one that is not late shows nothing. */
 static void add_other(const struct late_series *series, const struct late_past *past, const struct parts *other,
 		      double times, struct others *others)
 {
-	double of_place = past->place ? 1.0 / series->placed[past->place] : 1, shown = shows(past, other);
-
 	others->times = fmin(others->times, times);
+	if (past->alike == 2 && other->most_ms <= 0)
+		return;
 	others->ranks++;
-	others->shown += shown;
-	others->places += of_place;
-	others->places_shown += shown * of_place;
+	others->places += past->place ? 1.0 / series->placed[past->place] : 1;
 }
 
 /* False: the rank is not far enough from this one. */
@@ -189,16 +178,17 @@ static bool weigh(const struct late_series *series, uint32_t index, uint32_t i, 
 	return late && other->mean_ms <= own->mean_ms;
 }
 
-/* Of one host ranks differ for good by little; of several, if not by as much as this, by as much as chance has it. */
+/* Ranks of one machine differ for good by little; of several, by as much as chance has it. */
 static double least_times(const struct late_series *series, uint32_t index, const struct others *others, bool differs)
 {
 	uint32_t place = series->pasts[index].place;
 
-	if (!place || !differs)
+	if (!place)
 		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
 	bool whole = others->together && others->together + 1 == series->placed[place];
-	return whole ? late_level_beyond(others->places + 1, others->places_shown, LATE_LEVEL_CHANCE_HOST)
-		     : late_level_beyond(others->ranks + 1, others->shown, LATE_LEVEL_CHANCE);
+	double least = whole ? late_level_beyond(others->places)
+			     : late_level_beyond(others->ranks);
+	return differs || others->ranks < LATE_LEVEL_OTHERS ? least : fmin(least, LATE_LEVEL_FAR);
 }
 
 static bool is_level(const struct late_series *series, uint32_t index, uint32_t rows, const struct parts *own,

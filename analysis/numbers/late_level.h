@@ -27,12 +27,12 @@ enum {
 	LATE_LEVEL_PAIR = 4,   /* times as late must be one of two ranks, which both may differ from others for good */
 	LATE_LEVEL_OTHERS = 3, /* other ranks must be known, at least */
 	LATE_LEVEL_MATES = 8,  /* one of so many ranks may be half as late, as it may be at fault, too */
-	LATE_LEVEL_CHANCE = 50, /* one in so many jobs, of one rank, where ranks of several hosts differ for good by
-				 * chance, … */
-	LATE_LEVEL_CHANCE_HOST = 500, /* … and one in so many where hosts do … */
+	LATE_LEVEL_CHANCE = 500, /* one in so many jobs in which ranks of several hosts, or hosts, differ for good by
+				  * chance may have one named */
+	LATE_LEVEL_FAR = 4,      /* times as late as any other rank suffices, where that is more than ranks differ by */
 };
 #define LATE_LEVEL_SHARE 0.0125 /* of the time a rank must be late by in each part */
-#define LATE_LEVEL_DIFFER 0.12 /* … by less than this share of the time */
+#define LATE_LEVEL_DIFFER 0.12 /* of the time is what ranks of several hosts may differ by for good */
 #define LATE_LEVEL_PART  1.75   /* times as late in each part as any other in any, where the average counts */
 
 /* What of working longer and being inside operations less counts: late where it does both, early where it does neither,
@@ -43,12 +43,12 @@ static inline double late_level_either_way(double longer, double less)
 		return fmin(longer, less);
 	return longer < 0 && less < 0 ? fmax(longer, less) : 0;
 }
-/* How many times as late one of n ranks, or hosts, must be as any other of them, where they differ for good by chance,
- * and so many others show by how much: that it is the latest by a factor of k has a chance of n / k^others, which must
- * be one in `chance`. */
-static inline double late_level_beyond(double n, double others, double chance)
+/* How many times as late one rank, or host, must be as any of so many others, where they differ for good by chance:
+ * that one of all is the latest by a factor of k has a chance of (others + 1) / k^others, which must be one in
+ * LATE_LEVEL_CHANCE. */
+static inline double late_level_beyond(double others)
 {
-	return others > 0 ? fmax(LATE_LEVEL_BEYOND, pow(chance * n, 1 / others)) : INFINITY;
+	return others > 0 ? fmax(LATE_LEVEL_BEYOND, pow(LATE_LEVEL_CHANCE * (others + 1), 1 / others)) : INFINITY;
 }
 /* Was it late in the newest rows, so that it is worth being compared with all others? */
 bool late_level_may_be(const struct late_series *series, uint32_t index, double row_ms);

@@ -237,6 +237,22 @@ static bool is_steady_from_the_start(const struct comparison *comparison, uint64
 	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
 
+/* Who has been so from the start of a short job may be so by noise that lasts. That wanders, and takes no third of the
+ * time; a slow rank is as late each time. */
+static bool is_no_wandering(const struct comparison *comparison, uint64_t least_ns)
+{
+	uint32_t past = 0;
+
+	if (steps_of(comparison) >= EXCURSION_EARLY)
+		return true;
+	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns && is_steady_from_the_start(comparison, least_ns))
+		return true;
+	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
+		past += suspect_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
+	return past >= EXCURSION_EARLY_PAST ||
+	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY;
+}
+
 /* Has it come and gone so often? */
 static bool is_noise_known(struct comparison *comparison)
 {
@@ -387,7 +403,7 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
 	uint32_t steps = looks[look];
 	uint64_t least_ns = excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps);
 
-	if (least_ns < limit_ns)
+	if (least_ns < limit_ns || !is_no_wandering(comparison, least_ns))
 		return false;
 	if (!choose(comparison, steps, least_ns))
 		return comparison->chosen.alone && is_beyond_own_past(comparison, steps, least_ns);

@@ -23,7 +23,7 @@ enum {
 	EXCURSION_STEADY_LONG = 8, /* … over EXCURSION_LONG steps, of one that has jumped and does not wander */
 	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
 	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
-	EXCURSION_LONG = 24,     /* steps are many */
+	EXCURSION_LONG = 24,     /* steps, with one other rank, or host, and where it is half as steady */
 	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late */
 	EXCURSION_DOUBT = 2,      /* standard errors */
 	EXCURSION_NEVER = 3,      /* times may be what was not seen at all */
@@ -34,6 +34,7 @@ enum {
 	EXCURSION_UNUSUAL = 20,   /* one in so many steps of the others is unusual; a jump does not begin at one */
 	EXCURSION_EARLY = 24, /* steps of the job: until then … */
 	EXCURSION_EARLY_TIMES = 2, /* and until noise has come and gone so often */
+	EXCURSION_EARLY_PAST = 2, /* … so many of them must have been otherwise */
 	EXCURSION_NO_NOISE_STEADY = 6, /* times what it changes by */
 	EXCURSION_STRIKING = 2,   /* times the 95th percentile of everybody's lateness in … */
 	EXCURSION_STRIKING_STEPS = 20,

@@ -186,8 +186,7 @@ static double least_times(const struct late_series *series, uint32_t index, cons
 	if (!place)
 		return others->ranks >= LATE_LEVEL_OTHERS ? LATE_LEVEL_BEYOND : INFINITY;
 	bool whole = others->together && others->together + 1 == series->placed[place];
-	double least = whole ? late_level_beyond(others->places)
-			     : late_level_beyond(others->ranks);
+	double least = late_level_beyond(whole ? others->places : others->ranks);
 	return differs || others->ranks < LATE_LEVEL_OTHERS ? least : fmin(least, LATE_LEVEL_FAR);
 }
 

@@ -92,7 +92,6 @@ int analysis_set_signals(struct analysis *analysis, analysis_process_id id, uint
 	struct member *member = job_member_of(&process->memberships[index]);
 	bool waits = page->signalled < page->signal_waits && page->signal_since_ns > member->created_ns;
 	member->signal_since_ns = waits ? page->signal_since_ns : 0;
-	process->waits_for_signals |= page->signal_waits && page->signal_since_ns > member->created_ns;
 	return 0;
 }
 

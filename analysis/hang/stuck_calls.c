@@ -165,7 +165,7 @@ static bool may_be_due(const struct analysis *analysis)
 	for (uint32_t i = 0; i < analysis->job.process_count; i++)
 		any |= analysis->job.processes[i]->destroying_since_ns ||
 		       analysis->job.processes[i]->init.call != RW_INIT_CALL_MAKE ||
-		       analysis->job.processes[i]->waits_for_signals;
+		       analysis->job.processes[i]->one_sided;
 	return any;
 }
 

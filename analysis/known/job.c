@@ -332,7 +332,8 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 
 bool job_hides_replays(const struct process *process)
 {
-	if (process->waits_for_signals)
+	/* Between its operations it may have waited for a signal, and nothing says so (NCCL 2.29 and later). */
+	if (process->one_sided)
 		return true;
 	for (uint32_t i = 0; i < process->membership_count && process->captures; i++) {
 		const struct member *member = job_member_of(&process->memberships[i]);

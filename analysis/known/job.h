@@ -129,7 +129,6 @@ struct process {
 	struct trace *timed;   /* replays with times by ticket % JOB_TRACE; NULL: none yet … */
 	uint64_t newest_timed; /* … and the highest of these tickets */
 	bool captures;         /* it has captured a call */
-	bool waits_for_signals; /* it has called ncclWaitSignal: waits that are no operations */
 	uint64_t replay_count;
 	struct steps steps;
 	struct dispute dispute; /* analysis/steps/numbering.h */
@@ -247,8 +246,8 @@ static inline uint64_t job_untimed_calls(const struct member *member)
 {
 	return member->captured - member->timed;
 }
-/* Has the process captured calls whose replays have no times, or waited for signals? Then what it did between its
- * operations is not known. */
+/* Has the process captured calls whose replays have no times, or made one-sided calls, which may wait? Then what it did
+ * between its operations is not known. */
 bool job_hides_replays(const struct process *process);
 /* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for
  * certain only when it has as many ranks as the launcher's world, each in a process with one device. */

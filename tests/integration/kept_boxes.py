@@ -14,10 +14,7 @@ def boxes(play):
 
 
 def run(play, *options, status=0, **environment):
-    """A job that is shorter than a busy machine takes to start its collector: it begins when the collector answers."""
-    asks = f'{stage.RANKWATCH} findings --job "${{RANKWATCH_JOB:-local}}"'
-    script = f'until {asks} >/dev/null 2>&1; do sleep 0.05; done; "$@"; exit {status}'
-    command = ["sh", "-c", script, "sh", *stage.workload(*WORKLOAD)]
+    command = stage.when_watched("sh", "-c", f'"$@"; exit {status}', "sh", *stage.workload(*WORKLOAD))
     job = play.start(stage.RANKWATCH, "run", *options, "--", *command, **environment)
     assert job.wait(60) == status, job.err.text()
     return job.err.text()

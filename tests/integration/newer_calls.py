@@ -30,8 +30,8 @@ UNEVEN = {  # does it say that there are no events?
 
 
 def run(play, program, what, ranks, nccl, **environment):
-    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--", program, ranks, what,
-                      SIM_CUDA_DEVICES=str(ranks), SIM_NCCL_VERSION=nccl, **environment)
+    return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--",
+                      *stage.when_watched(program, ranks, what), SIM_CUDA_DEVICES=str(ranks), SIM_NCCL_VERSION=nccl, **environment)
 
 
 def check_uneven(failures, program):
@@ -110,21 +110,26 @@ def check_destroy(failures, program):
                        f"destroy: {told}")
 
 
+def check_own_work(failures, what, text):
+    own = re.search(r"own work (\d+) %", text)
+    failures.check(own and int(own.group(1)) < 10,
+                   f"{what}: time that may be a wait for a signal is nobody's own work: {text}")
+
+
 def check_signals(failures, program):
     with stage.Stage() as play:
         job = run(play, program, "signals", 3, "2.30.7", RANKWATCH_GPU_TIME="watermark")
         failures.check(job.wait(60) == 0, f"signals: {job.err.text()}")
         named = [one["ranks"] for one in open_findings(job) if one["ranks"] not in ([], [2])]
         failures.check(not named, f"signals: nobody who only waited for a signal is named: {named}")
-        own = re.search(r"own work (\d+) %", job.err.text())
-        failures.check(own and int(own.group(1)) < 10,
-                       f"signals: time that may be a wait for one is nobody's own work: {job.err.text()}")
+        check_own_work(failures, "signals", job.err.text())
         failures.check(not_seen(job.err.text()) == 3 * 2 * 40, f"signals are counted: {job.err.text()}")
         failures.check("not seen   240 of these are one-sided calls" in job.err.text(),
                        f"signals are told: {job.err.text()}")
         told = " ".join(report_lines(play))
         failures.check("240 untracked, 240 of them one-sided calls, which are not followed" in told,
                        f"signals, report: {told}")
+        check_own_work(failures, "signals, report", told)
     with stage.Stage() as play:
         job = run(play, program, "signals-alone", 3, "2.30.7")
         stage.wait_until(lambda: open_findings(job) or job.popen.poll() is not None, 60)

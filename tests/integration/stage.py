@@ -362,6 +362,12 @@ def slow_disk(*command):
     return under("slow-disk", *command)
 
 
+def when_watched(*command):
+    """A job that is shorter than a busy machine takes to start its collector: it begins when the collector answers."""
+    asks = f'{RANKWATCH} findings --job "${{RANKWATCH_JOB:-local}}"'
+    return ["sh", "-c", f'until {asks} >/dev/null 2>&1; do sleep 0.05; done; exec "$@"', "sh", *command]
+
+
 def job_result(process):
     """The JSON line that the workload prints at its end; None without one."""
     for _, value in process.out.json():

@@ -739,6 +739,7 @@ static void announce_process(const struct history *history, struct analysis *ana
 	else
 		snprintf(box.environment, sizeof(box.environment), "RANKWATCH_MESH=fsdp=%d", job->ranks);
 	box.created_ns = 1;
+	box.untracked[RW_UNTRACKED_ONE_SIDED] = job->one_sided;
 	box.world_rank = rank;
 	box.world_size = job->no_world ? -1 : job->ranks;
 	double watchdog_ms = rank < 8 ? job->watchdog_ms[rank] : 0;

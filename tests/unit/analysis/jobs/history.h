@@ -90,6 +90,7 @@ struct history_job {
 	double uneven_ms;    /* another rank in each step takes so much longer (MoE) */
 	bool runs_ahead; /* the host never waits for its GPU */
 	bool no_gpu_times;
+	bool one_sided;          /* its boxes have counted ncclWaitSignal and the like */
 	bool kernel_times;       /* NCCL reports when kernels begin and end (KernelCh), each GPU by a clock of its own … */
 	int kernel_times_lack;   /* … of all ranks but this one; 0: of all */
 	int kernel_times_wrong;  /* … of this rank from step 10 on those of a later kernel; 0: of none */

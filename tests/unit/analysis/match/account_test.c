@@ -53,6 +53,19 @@ Test(account, adds_up_whatever_is_played)
 	}
 }
 
+/* The slow rank, and whoever waits for it between operations, look alike then. */
+Test(account, does_not_count_as_own_work_what_may_be_a_wait_for_a_signal)
+{
+	struct history_job job = { .ranks = 4, .steps = 40, .layers = 2, .compute_ms = 40, .one_sided = true };
+	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 2, .first_step = 10, .ms = 40, .every = 1 };
+	struct played run = play(&job);
+	struct analysis_account told = account_of(&run);
+
+	cr_expect_lt(told.own, 0.01, "%f", told.own);
+	cr_expect_gt(told.unseen, 0.5, "%f", told.unseen);
+	end(&run);
+}
+
 /* Eight ranks compute 320 ms a step; one stalls for 400 ms in one step of ten. */
 Test(account, says_whom_the_others_waited_for_in_which_steps_and_why)
 {

@@ -14,6 +14,7 @@ enum {
 	WORTH_SHARE = 8, /* what takes less of the limit than this is not what it is exceeded by */
 	KEPT_SHARE = 8,  /* this part of the limit is not spent on progress of small operations */
 	STEP_SHARE = 16, /* of the limit at least, from one turning down to the next within a second */
+	EARLY_SHARE = 8, /* of the first second shows how many small operations come */
 	MILLION = 1000000,
 };
 
@@ -93,7 +94,8 @@ static void follow_more(struct budget *budget, const struct second *second)
 {
 	uint32_t every = budget->small_every, kept_ppm = budget->ppm - budget->ppm / KEPT_SHARE;
 
-	if (every == 1 || budget->progress_every > 1)
+	/* A second without operations shows nothing. */
+	if (every == 1 || budget->progress_every > 1 || (!second->spent.progress && !second->spent.left_out))
 		return;
 	uint64_t followed = second->spent.left_out / (every - 1), more = followed;
 	while (budget->small_every > 1 &&
@@ -126,6 +128,25 @@ static uint32_t next_of(uint32_t share, uint32_t limit)
 	if (step < limit / STEP_SHARE)
 		step = limit / STEP_SHARE;
 	return share < UINT32_MAX - step - 1 ? share + step + 1 : UINT32_MAX;
+}
+
+/* What a job does in its first seconds is what it is compared with later: they shall be seen. An eighth of a second from
+ * the first operation on shows nearly as well how many small ones come. Who has said what may be spent waits for the
+ * whole one. */
+static void judge_early(struct budget *budget, const struct second *second, uint64_t now_ns)
+{
+	struct second early = *second;
+
+	if (!budget_has_first(budget) || (!second->spent.progress && !second->spent.left_out))
+		return;
+	if (!budget->first_ns)
+		budget->first_ns = now_ns;
+	if (budget->early_judged || now_ns - budget->first_ns < SECOND_NS / EARLY_SHARE)
+		return;
+	budget->early_judged = true;
+	early.wall_ns = now_ns - budget->first_ns;
+	early.share = share_ppm(second->spent.progress, early.wall_ns); /* the rest is still that of the start */
+	follow_more(budget, &early);
 }
 
 static void end_second(struct budget *budget, uint32_t share)
@@ -171,6 +192,8 @@ void budget_judge(struct budget *budget, uint64_t now_ns, const struct budget_co
 	}
 	if (too_fast || second.over)
 		budget->cost_ppm = share_ppm(cost->total - budget->total_since, second.wall_ns);
+	if (!too_fast)
+		judge_early(budget, &second, now_ns);
 	if (!second.over)
 		return;
 	if (!too_fast)

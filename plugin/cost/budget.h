@@ -6,8 +6,9 @@
  * turned down first, then progress.
  *
  * Small operations in a row begin with few (plugin/cost/sampling.h): a loop of them, each of ten microseconds, must not
- * be slowed before it is known how many come. Once a second that is known, and as many have progress as fit into the
- * budget by what each may cost. How many come is nearly the same on all ranks of a communicator, and the sets nest.
+ * be slowed before it is known how many come. An eighth of a second after the first operation, and then once a second,
+ * that is known, and as many have progress as fit into the budget by what each may cost. How many come is nearly the
+ * same on all ranks of a communicator, and the sets nest.
  *
  * The scans of a job's first operations (RW_SCAN_FIRST) have a sum of their own, once: what a job that is just starting
  * does shall be seen. What they cost counts towards nothing else until that sum is spent.
@@ -17,6 +18,7 @@
 #ifndef PLUGIN_COST_BUDGET_H
 #define PLUGIN_COST_BUDGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -40,6 +42,8 @@ struct budget {
 	uint32_t cost_ppm; /* of the last second, first operations and all */
 	uint32_t next_ppm; /* of the second in progress: what turns down again */
 	uint32_t calm_s;
+	uint64_t first_ns; /* at this poll the first operations had come; 0: none have */
+	bool early_judged; /* what came within a part of a second from then on has been judged */
 	uint64_t first_left_ns, first_paid_ns; /* of the sum for first operations */
 	uint64_t first_seen_ns;                /* what they had cost at the last poll */
 	uint64_t since_ns;                     /* the second in progress */

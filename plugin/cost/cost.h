@@ -18,8 +18,7 @@ enum {
 };
 
 /* What a callback that took so long and was timed as one of `sample` stands for. One that lost its processor, or waited
- * for room in a stream's queue, has done so once and not for the others: else a single one would use up the budget of a
- * second, and sampling would begin. */
+ * for room in a stream's queue, has done so once and not for the others. */
 static inline uint64_t cost_of(uint64_t took_ns, uint32_t sample)
 {
 	uint64_t most_ns = COST_CHARGE_NS / sample;
@@ -37,15 +36,23 @@ static inline bool cost_is_due(int32_t *calls, const uint32_t *sample)
 	return true;
 }
 
-/* What callbacks took so far, ns, and how many there were. */
+/* What callbacks took so far, ns, and how many there were. The budget is spent by what they usually take, which is the
+ * less of two that are timed one after the other: a single one that lost its processor for as long as a scheduler's turn
+ * would use up the budget of seconds, and what was turned down for that would save nothing. */
 struct cost_sums {
-	_Atomic uint64_t own_ns, callbacks;
+	_Atomic uint64_t own_ns, usual_ns, callbacks;
+	_Atomic uint64_t last_ns; /* that was timed */
 };
 
 /* It began then, and ends now. */
 static inline void cost_add(struct cost_sums *sums, uint64_t begin, uint32_t sample)
 {
-	atomic_fetch_add_explicit(&sums->own_ns, cost_of(clock_ns() - begin, sample), memory_order_relaxed);
+	uint64_t took_ns = clock_ns() - begin, last_ns = atomic_load_explicit(&sums->last_ns, memory_order_relaxed);
+
+	atomic_store_explicit(&sums->last_ns, took_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sums->own_ns, cost_of(took_ns, sample), memory_order_relaxed);
+	atomic_fetch_add_explicit(&sums->usual_ns, (took_ns < last_ns ? took_ns : last_ns) * sample,
+				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&sums->callbacks, sample, memory_order_relaxed);
 }
 

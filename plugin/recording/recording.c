@@ -65,13 +65,15 @@ bool recording_is_interposed(void)
 void recording_sum_costs(struct recording *recording)
 {
 	struct rw_box_header *header = recording->box.header;
-	uint64_t own_ns = 0, callbacks = 0;
+	uint64_t own_ns = 0, usual_ns = 0, callbacks = 0;
 
 	for (uint32_t lane = 0; lane < RECORDING_LANES; lane++) {
 		own_ns += atomic_load_explicit(&recording->lanes[lane].cost.own_ns, memory_order_relaxed);
+		usual_ns += atomic_load_explicit(&recording->lanes[lane].cost.usual_ns, memory_order_relaxed);
 		callbacks += atomic_load_explicit(&recording->lanes[lane].cost.callbacks, memory_order_relaxed);
 	}
 	/* Relaxed: numbers of their own. */
 	atomic_store_explicit(&header->own_ns, own_ns, memory_order_relaxed);
+	atomic_store_explicit(&recording->usual_ns, usual_ns, memory_order_relaxed);
 	atomic_store_explicit(&header->callbacks, callbacks, memory_order_relaxed);
 }

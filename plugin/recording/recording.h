@@ -41,6 +41,7 @@ struct recording {
 	int32_t largest; /* communicator so far, ranks */
 	uint32_t nccl_version;
 	uint32_t cost_sample; /* one callback in so many is timed */
+	_Atomic uint64_t usual_ns; /* struct cost_sums, of all lanes */
 	/* Operations with lower numbers are scanned as if all were: RW_SCAN_FIRST, or 0 once the budget has nothing
 	 * left for them. */
 	_Atomic uint64_t scan_first;

@@ -155,7 +155,7 @@ struct budget_cost scanning_cost(struct recording *recording)
 	uint64_t writes = atomic_load_explicit(&recording->progress.writes, memory_order_relaxed);
 	const struct scanner_costs *all = &scanning.scanner.all, *first = &scanning.scanner.first;
 	struct budget_cost cost = {
-		.total = atomic_load_explicit(&header->own_ns, memory_order_relaxed),
+		.total = atomic_load_explicit(&recording->usual_ns, memory_order_relaxed),
 		.scans = all->host_ns + atomic_load_explicit(&header->scan_gpu_ns, memory_order_relaxed) +
 			 all->launches * launch_ns,
 		.progress = writes * atomic_load_explicit(&recording->progress.write_ns, memory_order_relaxed),

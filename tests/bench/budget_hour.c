@@ -67,6 +67,10 @@ static const struct job jobs[] = {
 	  .step_s = 0.02,
 	  .busy_s = 0.02,
 	  .parts = { { RW_FUNCTION_ALL_REDUCE, 1000, 0.000016, 8 } } },
+	{ .name = "FSDP, 8 accumulated passes: 200 AllReduces of 8 KB in 0.2 s",
+	  .step_s = 0.2,
+	  .busy_s = 0.19,
+	  .parts = { { RW_FUNCTION_ALL_REDUCE, 200, 0.016, 8192 } } },
 	{ .name = "inference: 160 AllReduces of 128 KB in 20 ms",
 	  .step_s = 0.02,
 	  .busy_s = 0.02,
@@ -106,6 +110,7 @@ static void add(struct budget_cost *sum, const struct budget_cost *more)
 	sum->scans += more->scans;
 	sum->progress += more->progress;
 	sum->first += more->first;
+	sum->left_out += more->left_out;
 }
 
 static void look(struct hour *hour, uint64_t now_ns)
@@ -143,10 +148,12 @@ static void operate(struct hour *hour, const struct part *part, uint64_t *sequen
 	bool is_first = name.sequence < RW_SCAN_FIRST;
 	bool scanned = sampling_takes_number(number, most(hour->budget.scan_every, least)) ||
 		       sampling_takes_first(number, name.sequence, hour->first, least);
-	bool followed = sampling_takes_number(number, most(hour->budget.progress_every, least));
+	uint32_t follow_least = least > 1 ? hour->budget.small_every : 1;
+	bool followed = sampling_takes_number(number, most(hour->budget.progress_every, follow_least));
 	struct budget_cost cost = { .scans = scanned ? scan : 0,
 				    .progress = followed ? 2 * WRITE_NS : 0,
-				    .first = scanned && is_first ? scan : 0 };
+				    .first = scanned && is_first ? scan : 0,
+				    .left_out = !followed };
 
 	cost.total = cost.scans + cost.progress + CALLBACKS_NS;
 	hour->callbacks_ns += CALLBACKS_NS;

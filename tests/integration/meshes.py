@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, in jobs whose steps have hundreds of
 operations, so that each is late by a millisecond or two. It must be named within seconds, and nobody else; in the same
-job without a fault nobody. Without a name a selection; RANKWATCH_TEST_LONG=1: all, also with the default sampling of
-small operations, and beside other work."""
+job without a fault nobody. Without a name a selection; RANKWATCH_TEST_LONG=1: all, also with the GPU progress of all
+operations, and each beside other work."""
 
 import contextlib
 import statistics
@@ -40,11 +40,15 @@ JOBS = {
     "tensor": (TENSOR + slow(50, 5), [5]),
     "stage": (PIPELINE + slow(60, 4, 4), [4, 5, 6, 7]),
     "replica": (PIPELINE + slow(60, 6), [6]),
+    "host": (FSDP + ("--hosts=2",) + slow(50, 4, 4), [4, 5, 6, 7]),
+    "host, tensor": (TENSOR + ("--hosts=2",) + slow(50, 4, 4), [4, 5, 6, 7]),
+    "hosts, healthy": (TENSOR + ("--hosts=2",), []),
     "accumulated, healthy": (FSDP, []),
     "tensor, healthy": (TENSOR, []),
     "pipeline, healthy": (PIPELINE, []),
 }
-SELECTION = ("accumulated", "tensor", "stage", "replica", "tensor, healthy", "pipeline, healthy")
+SELECTION = ("accumulated", "tensor", "stage", "replica", "host, tensor", "tensor, healthy", "pipeline, healthy")
+BESIDE_OTHER_WORK = ("tensor", "tensor, healthy")
 
 
 @contextlib.contextmanager
@@ -90,7 +94,7 @@ def judge(failures, play, name, job, slow_ranks):
 
 def play_job(failures, name, gpu_time, busy):
     arguments, slow_ranks = JOBS[name]
-    what = name + ("" if gpu_time else ", sampled by default") + (", beside other work" if busy else "")
+    what = name + (f", {gpu_time}" if gpu_time else "") + (", beside other work" if busy else "")
     with stage.Stage() as play, other_work(busy):
         job = play.start(stage.RANKWATCH, "run", "--json", "--job", play.dir.name, "--",
                          *stage.workload(*SIZES, *arguments), RANKWATCH_GPU_TIME=gpu_time)
@@ -102,10 +106,11 @@ def play_job(failures, name, gpu_time, busy):
 def main(names):
     failures = stage.Failures(on_time=True)
     for name in names or (JOBS if stage.LONG else SELECTION):
-        play_job(failures, name, "watermark", False)
+        play_job(failures, name, None, False)
+        if stage.LONG or (not names and name in BESIDE_OTHER_WORK):
+            play_job(failures, name, None, True)
         if stage.LONG:
-            play_job(failures, name, None, False)
-            play_job(failures, name, "watermark", True)
+            play_job(failures, name, "watermark", False)
     failures.end()
 
 

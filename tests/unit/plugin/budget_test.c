@@ -187,6 +187,31 @@ Test(budget, all_small_operations_have_progress_where_the_budget_pays_for_them)
 	}
 }
 
+static void look_at_small(int looks, uint64_t operations)
+{
+	for (int i = 0; i < looks; i++) {
+		cost.left_out += operations;
+		look(0);
+	}
+}
+
+/* What steps were like before a fault is seen where that comes within seconds, too. */
+Test(budget, an_eighth_of_a_second_shows_how_many_small_operations_come)
+{
+	begin_with(2500, SECOND);
+	look_at_small(100, 0);
+	look_at_small(32, 1);
+	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY, "0.124 s since the first one was seen");
+	look_at_small(1, 1);
+	cr_expect_eq(budget.small_every, 1, "250 a second");
+	begin_with(2500, SECOND);
+	look_at_small(100, 200);
+	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY, "50,000 a second");
+	begin();
+	look_at_small(100, 1);
+	cr_expect_eq(budget.small_every, SAMPLING_SMALL_EVERY, "who has said what may be spent");
+}
+
 Test(budget, a_loop_of_small_operations_is_not_slowed)
 {
 	begin();

@@ -157,7 +157,7 @@ Test(results, who_only_wants_to_be_warned_has_nothing_remembered)
 
 Test(results, the_cost_is_what_was_measured_and_what_each_launch_and_write_takes)
 {
-	header.own_ns = 1;
+	recording.usual_ns = 1;
 	header.scan_gpu_ns = 300;
 	scanning.scanner.all = (struct scanner_costs){ .launches = 4, .host_ns = 20, .gpu_ns = 200 };
 	scanning.scanner.first = (struct scanner_costs){ .launches = 3, .host_ns = 15, .gpu_ns = 100 };

@@ -234,8 +234,8 @@ static bool was_calm_before(const struct late_series *series, uint32_t index, co
 	uint32_t known = 0, late = 0;
 	double sum_ms = 0;
 
-	for (uint32_t i = 0; i < LATE_SERIES_BEFORE; i++) {
-		double late_ms = late_at(series, index, window->length + i);
+	for (uint32_t back = window->length; known < LATE_SERIES_BEFORE && back < LATE_SERIES_KEPT; back++) {
+		double late_ms = late_at(series, index, back);
 		if (isnan(late_ms))
 			continue;
 		late += late_ms * LATE_SERIES_CALM > window->median_ms;

@@ -60,7 +60,7 @@ static bool is_whole(const struct row_entry *entry)
 	return (double)entry->unseen_ns <= ROW_JUDGE_UNSEEN * (double)sum_ns;
 }
 
-/* A row that is not known of a rank says nothing of how many it makes. */
+/* A row that is not known of a rank, or not whole, says nothing of how many it makes. */
 static void count_operations(struct row_judge *judge, const struct row_entry *entries, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -325,8 +325,8 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 		entries[i].late_ms = entries[i].beyond_ms = 0;
 	}
 	if (found.values && found.numbers && found.own_ms && found.times) {
-		count_operations(judge, entries, count);
 		count = keep_whole(entries, count);
+		count_operations(judge, entries, count);
 		qsort(entries, count, sizeof(*entries), by_place);
 		judge_row(judge, &found, entries, count, row_ms, pipelined);
 	}

@@ -43,7 +43,7 @@ struct row_entry {
 
 struct row_judge_rank {
 	uint64_t decided_ns; /* since then it is taken to be late; 0 it is not */
-	double operations;   /* of all its rows; each counts ROW_JUDGE_KEEPS of the next one … */
+	double operations;   /* of its whole rows; each counts ROW_JUDGE_KEEPS of the next one … */
 	double rows;         /* … and how many these are, counted likewise */
 	uint32_t clean;      /* rows in a row in which it was not late */
 	uint32_t stage;      /* in its latest row */

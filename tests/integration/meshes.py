@@ -48,7 +48,7 @@ JOBS = {
     "pipeline, healthy": (PIPELINE, []),
 }
 SELECTION = ("accumulated", "tensor", "stage", "replica", "host, tensor", "tensor, healthy", "pipeline, healthy")
-BESIDE_OTHER_WORK = ("tensor", "tensor, healthy")
+BESIDE_OTHER_WORK = ("tensor, healthy",)
 
 
 @contextlib.contextmanager

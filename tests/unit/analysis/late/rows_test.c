@@ -14,6 +14,7 @@ enum { RANKS = 8, STEP_MS = 150, OPERATIONS = 20 };
 static struct job job;
 static struct rows rows;
 static double own_ms[RANKS], unseen_ms[RANKS], noise_ms;
+static int operations[RANKS]; /* that are seen in a step */
 static uint64_t step, now_ns[RANKS];
 static bool unnumbered; /* steps are known no longer */
 
@@ -43,6 +44,7 @@ static void begin(void)
 	for (int i = 0; i < RANKS; i++) {
 		own_ms[i] = 80;
 		unseen_ms[i] = 0;
+		operations[i] = OPERATIONS;
 		now_ns[i] = 1000 * MS;
 	}
 }
@@ -97,7 +99,7 @@ static void play_step(void)
 		rows_note(&rows, i, ANALYSIS_UNSEEN, false, now_ns[i] + own_ns, now_ns[i] + own_ns + unseen_ns);
 		rows_note(&rows, i, ANALYSIS_WAIT, true, now_ns[i] + own_ns + unseen_ns, now_ns[i] + all_ns);
 		now_ns[i] += all_ns;
-		for (int k = 0; k < OPERATIONS; k++)
+		for (int k = 0; k < operations[i]; k++)
 			rows_note_operation(&rows, i, &(struct operation){ 0 }, 0);
 	}
 }
@@ -147,6 +149,20 @@ Test(rows, a_rank_whose_work_becomes_longer_is_late_and_nobody_else, .init = beg
 	const struct row *row = &rank->rows[rank->late_row % ROWS_KEPT];
 	cr_expect_float_eq(row->late_ms, 45, 8);
 	cr_expect_float_eq(row->beyond_ms, 45, 12);
+}
+
+/* As where GPU progress was turned down for some steps, beginning with the one before the lateness. */
+Test(rows, rows_that_are_not_whole_say_nothing_of_how_many_operations_a_rank_makes, .init = begin_flat, .fini = end)
+{
+	play(14);
+	unseen_ms[5] = 60;
+	operations[5] = OPERATIONS / 2;
+	play(7);
+	unseen_ms[5] = 0;
+	operations[5] = OPERATIONS;
+	own_ms[5] += 45;
+	play(8);
+	cr_expect_eq(suspects(), 1u << 5);
 }
 
 Test(rows, five_rows_in_time_acquit, .init = begin_flat, .fini = end)

@@ -90,6 +90,15 @@ Test(late_series, noise_names_nobody_in_a_long_job)
 	calm(2000);
 }
 
+Test(late_series, rows_that_are_not_known_before_the_lateness_hide_nothing)
+{
+	begin();
+	calm(12);
+	for (int i = 0; i < 9; i++)
+		row_with(5, NAN);
+	cr_expect_eq(rows_until_found(20, LATE_MS), 6);
+}
+
 Test(late_series, a_pause_is_no_lateness)
 {
 	begin();

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/hang/endings.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "analysis/explain/gpu_evidence.h"
 #include "analysis/model.h"
+#include "analysis/known/ending.h"
 #include "analysis/known/process.h"
 #include "analysis/report/text.h"
 #include "analysis/measure/waiting.h"
-
-/* How a process ended, by what can have ended it. */
-enum ending {
-	ENDING_UNKNOWN,
-	ENDING_CLEAN,
-	ENDING_ASKED, /* by a signal that launchers, schedulers and terminals send */
-	ENDING_KILLED,
-	ENDING_CRASHED,
-	ENDING_ABORTED,
-	ENDING_FAILED,
-};
-
-enum { SHELL_SIGNAL = 128, SIGNALS = 65 };
 
 /* All that ended with one process, in times of CLOCK_MONOTONIC. */
 struct others {
@@ -33,29 +19,9 @@ struct others {
 	bool clean; /* one of them came to its own end */
 };
 
-static enum ending ending_of_signal(int number)
-{
-	static const unsigned char endings[SIGNALS] = {
-		[SIGKILL] = ENDING_KILLED,  [SIGSEGV] = ENDING_CRASHED, [SIGBUS] = ENDING_CRASHED,
-		[SIGILL] = ENDING_CRASHED,  [SIGFPE] = ENDING_CRASHED,  [SIGSYS] = ENDING_CRASHED,
-		[SIGTRAP] = ENDING_CRASHED, [SIGABRT] = ENDING_ABORTED,
-	};
-	return endings[number] ? (enum ending)endings[number] : ENDING_ASKED;
-}
-
 static enum ending ending_of(const struct process *process)
 {
-	int status = process->exit_status;
-	if (status < 0)
-		return ENDING_UNKNOWN;
-	if (WIFSIGNALED(status))
-		return ending_of_signal(WTERMSIG(status));
-	int code = WEXITSTATUS(status);
-	if (!code)
-		return ENDING_CLEAN;
-	/* A shell, or a handler that keeps to its ways. */
-	return code > SHELL_SIGNAL && code < SHELL_SIGNAL + SIGNALS ? ending_of_signal(code - SHELL_SIGNAL)
-								      : ENDING_FAILED;
+	return ending_of_status(process->exit_status);
 }
 
 static bool are_alike(enum ending one, enum ending other)

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "analysis/known/call_order.h"
+#include "analysis/known/ending.h"
 #include "analysis/job/circles.h"
+#include "analysis/job/ends.h"
 #include "analysis/job/silence.h"
 #include "analysis/job/told.h"
 #include "analysis/report/naming.h"
@@ -28,6 +30,7 @@ struct look {
 	uint32_t place_count;
 	struct root *roots;
 	uint32_t root_count;
+	struct ends_first first; /* of those that have ended */
 	uint32_t *ranks; /* room for those of one finding */
 	bool *stands;    /* by world rank */
 	bool *listed;    /* … is a root */
@@ -116,6 +119,8 @@ static bool is_consequence(const struct stand *stand, enum rw_kind kind, uint32_
 
 static void tell(struct look *look, struct record *record)
 {
+	if (record->finding.severity == RW_CRITICAL)
+		look->stand->critical_ns = look->now_ns;
 	open_tell(&look->stand->open, look->findings, record, look->now_ns);
 }
 
@@ -186,7 +191,13 @@ static void tell_gone(struct look *look, const struct root *root)
 		return;
 	record->subject = root->rank;
 	record->finding.severity = RW_CRITICAL;
-	record->finding.confidence = RW_CERTAIN;
+	record->finding.confidence = stopped ? RW_CERTAIN : look->first.confidence;
+	if (!stopped && look->first.confidence == RW_INCONCLUSIVE)
+		record_add_missing(record, "which rank was the first to end: several ended within a second of each other, "
+					   "or a host is not heard");
+	else if (!stopped && look->first.confidence == RW_LIKELY)
+		record_add_missing(record, "whether it was the first to end: several ended within a second of each other, "
+					   "and it alone was killed");
 	told_set_cause(record, stopped ? RW_CAUSE_STOPPED : RW_CAUSE_GONE, RW_LEVEL_PROC,
 		       stopped ? "stopped by a signal, a debugger or the freezer" : told_end(end, sizeof(end), rank));
 	text_gone(record);
@@ -360,20 +371,73 @@ static int by_rank(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* The first that ended, of those that did. */
-static uint64_t first_end_ns(const struct look *look)
+/* What another part has found, or this one before, is what ended the job. */
+static bool is_explained(const struct look *look, uint32_t rank)
 {
-	uint64_t first_ns = UINT64_MAX;
+	if (open_has(&look->stand->open, RW_KIND_GONE, rank))
+		return false;
+	bool explained = look->stand->critical_ns > look->world->begun_ns;
 
-	for (uint32_t i = 0; i < look->root_count; i++) {
-		const struct world_rank *rank = &look->world->ranks[look->roots[i].rank];
-		if (world_is_dead(rank) && rank->life_ns < first_ns)
-			first_ns = rank->life_ns;
+	for (uint32_t i = 0; i < look->findings->count; i++) {
+		const struct record *record = look->findings->records[i];
+		explained |= record->open && record->finding.severity == RW_CRITICAL;
 	}
-	return first_ns;
+	for (uint32_t i = 0; i < look->world->rank_room; i++)
+		explained |= world_is_named(&look->world->ranks[i]);
+	return explained;
 }
 
-static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
+static uint32_t list_others(struct look *look, uint32_t rank)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < look->world->rank_room; i++)
+		if (i != rank && world_is_dead(&look->world->ranks[i]))
+			look->ranks[count++] = i;
+	return count;
+}
+
+/* All have ended, and nobody waits any more. */
+static void tell_ended(struct look *look)
+{
+	uint32_t first = look->first.rank;
+	char end[96];
+
+	if (first == WORLD_NONE || look->first.confidence == RW_INCONCLUSIVE || !ends_all(look->world) || is_explained(look, first))
+		return;
+	const struct world_rank *rank = &look->world->ranks[first];
+	bool by_time = look->first.before_ns, asked = ending_of_status(rank->exit_status) == ENDING_ASKED;
+	if (asked || (look->first.confidence == RW_CERTAIN && !by_time))
+		return;
+	struct record *record = told_new(look->world, RW_KIND_GONE, RW_SCOPE_RANK, &first, 1);
+	if (!record || told_set_waiting(record, look->ranks, list_others(look, first))) {
+		record_free(record);
+		return;
+	}
+	record->subject = first;
+	record->finding.severity = RW_CRITICAL;
+	record->finding.confidence = RW_LIKELY;
+	record->finding.arrival = RW_ARRIVAL_NONE;
+	record->finding.first_seen_ns = rank->life_ns;
+	record->finding.detect_ms = (double)(look->now_ns - rank->life_ns) / 1e6;
+	record_add_missing(record, by_time ? "whether it ended the others: all have ended, and only the order shows it"
+					   : "whether it was the first to end: all have ended within a second of each other, "
+					     "and it alone was killed");
+	told_set_cause(record, RW_CAUSE_GONE, RW_LEVEL_PROC, told_end(end, sizeof(end), rank));
+	text_ended_first(record, by_time ? (double)look->first.before_ns / 1e6 : -1);
+	tell(look, record);
+}
+
+static bool has_dead_root(const struct look *look)
+{
+	bool dead = false;
+
+	for (uint32_t i = 0; i < look->root_count; i++)
+		dead |= world_is_dead(&look->world->ranks[look->roots[i].rank]);
+	return dead;
+}
+
+static void tell_root(struct look *look, uint32_t at, bool any_dead)
 {
 	const struct root *root = &look->roots[at];
 	const struct world_rank *rank = &look->world->ranks[root->rank];
@@ -392,14 +456,14 @@ static void tell_root(struct look *look, uint32_t at, uint64_t first_ns)
 			tell_lost(look, at);
 		return;
 	}
-	/* One that ended much later than the first has ended for that. */
-	if (dead && rank->life_ns > first_ns + STAND_TOGETHER_NS)
+	/* Those that ended after the first have ended for that. */
+	if (dead && root->rank != look->first.rank)
 		return;
 	if (is_consequence(look->stand, dead || stopped ? RW_KIND_GONE : RW_KIND_HANG, root->rank))
 		return;
 	if (dead || stopped)
 		tell_gone(look, root);
-	else if (first_ns == UINT64_MAX)
+	else if (!any_dead)
 		tell_hang(look, root);
 }
 
@@ -574,9 +638,11 @@ static void judge(struct look *look)
 	find_places(look);
 	find_roots(look);
 	qsort(look->roots, look->root_count, sizeof(*look->roots), by_rank);
-	uint64_t first_ns = first_end_ns(look);
+	look->first = ends_find_first(look->world, look->listed, look->now_ns);
+	bool any_dead = has_dead_root(look);
 	for (uint32_t i = 0; i < look->root_count; i++)
-		tell_root(look, i, first_ns);
+		tell_root(look, i, any_dead);
+	tell_ended(look);
 	for (uint32_t i = 0; i < look->place_count; i++)
 		if (look->places[i].parted)
 			tell_desync(look, &look->places[i]);

@@ -22,12 +22,12 @@
 #define STAND_LIMIT_NS   30000000000u /* … up to this wait, or up to … */
 #define STAND_LIMIT_SHARE 0.25        /* … this share of the watchdog's time, and not beyond … */
 #define STAND_LIMIT_MOST 0.5          /* … this one */
-#define STAND_TOGETHER_NS 1000000000u /* later ends are consequences of the first */
 #define STAND_BLIND_NS   15000000000u /* for a host that sends nothing while its ranks continue */
 
 struct stand {
 	struct open open;
 	uint64_t looked_ns;
+	uint64_t critical_ns; /* when a critical finding was last reported; 0: never */
 };
 
 /* Opens, updates and closes findings. Call it at each tick of the job half. */

@@ -71,7 +71,7 @@ def play_job(failures, name):
         log.mkdir()
         job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}", "--elements=1024", "--grace=60", "--step-ms=250",
                                                f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}", f"--fault-rank={FAULTY}",
-                                               f"--fault-step={STEP}", f"--log-dir={log}"), **play.plugin(), RANKWATCH_GPU_TIME="watermark",
+                                               f"--fault-step={STEP}", f"--log-dir={log}"), **play.plugin(),
                                RANKWATCH_SCAN="all", RANKWATCH_BUDGET="100")
         stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1] for one in named(nodes.findings(half))), 80)
         job.ranks.popen.terminate()

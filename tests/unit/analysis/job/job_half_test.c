@@ -1044,9 +1044,10 @@ Test(job_half, what_compares_ranks_is_inconclusive_once_a_host_says_that_the_eve
 struct gone {
 	unsigned count;
 	int32_t rank;
+	enum rw_confidence confidence;
 	uint32_t timeout_ms;
 	double left_ms, waited_ms;
-	char cause[96];
+	char cause[96], text[256];
 };
 
 static void keep_gone(void *argument, const struct rw_finding *finding)
@@ -1057,6 +1058,8 @@ static void keep_gone(void *argument, const struct rw_finding *finding)
 		return;
 	gone->count++;
 	gone->rank = finding->ranks[0];
+	gone->confidence = finding->confidence;
+	snprintf(gone->text, sizeof(gone->text), "%s", finding->text);
 	gone->timeout_ms = finding->watchdog.present ? (uint32_t)finding->watchdog.timeout_ms : 0;
 	gone->left_ms = finding->watchdog.left_ms;
 	gone->waited_ms = finding->watchdog.longest_wait_ms;
@@ -1124,6 +1127,77 @@ Test(job_half, tells_the_watchdog_that_ends_first)
 		cr_expect_eq(gone.timeout_ms, cases[i].timeout_ms, "case %zu: %u ms", i, gone.timeout_ms);
 		cr_expect_float_eq(gone.left_ms, cases[i].left_ms, 1e-6, "case %zu: %f ms", i, gone.left_ms);
 		cr_expect_float_eq(gone.waited_ms, 12000, 1e-6, "case %zu: %f ms", i, gone.waited_ms);
+	}
+}
+
+enum { WAITS, CLEAN, FAILED, ABORTED, ASKED, KILLED, CRASHED };
+
+/* Four ranks of these hosts, each of which waits for the others, or has ended so, and so long ago. */
+struct ended {
+	const char *what, *hosts;
+	int how[4];
+	uint32_t age_ms[4];
+	int rank; /* -1: nobody is reported */
+	enum rw_confidence confidence;
+	const char *text;
+};
+
+static struct gone end_together(const struct ended *ended)
+{
+	static const int statuses[] = { [WAITS] = -1, [CLEAN] = 0, [FAILED] = 1 << 8, [ABORTED] = 6, [ASKED] = 15, [KILLED] = 9, [CRASHED] = 11 };
+	struct gone gone = { 0 };
+	struct job_half *half = job_half_new("j", keep_gone, &gone);
+
+	for (int32_t rank = 0; rank < 4; rank++) {
+		const char host[] = { ended->hosts[rank], '\0' };
+		int how = ended->how[rank];
+		bool again = rank && ended->hosts[rank] == ended->hosts[rank - 1];
+		struct batch batch = batch_of(host, again, how == WAITS ? 3 : 2);
+		batch.messages[0] = rank_message(rank, 0, how == WAITS ? RW_MESSAGE_ALIVE : how <= FAILED ? RW_MESSAGE_EXITED : RW_MESSAGE_KILLED);
+		batch.messages[0].of_rank.exit_status = statuses[how];
+		batch.messages[0].of_rank.world_size = 4;
+		batch.messages[0].of_rank.age_ms = 12000 - ended->age_ms[rank];
+		batch.messages[1] = member_message(rank, 9, 4);
+		batch.messages[2] = flight_message(rank, 100, 12000);
+		batch.messages[2].flight.phase = RW_PHASE_RUNNING;
+		cr_assert_eq(take(half, &batch, 30, NULL), 0);
+	}
+	job_half_tick(half, 30000000000);
+	job_half_free(half);
+	return gone;
+}
+
+/* NCCL ends all ranks within milliseconds of one that is killed, and hosts see that in any order. */
+Test(job_half, of_ranks_that_ended_together_names_the_only_one_that_was_killed_elsewhere)
+{
+	static const struct ended cases[] = {
+		{ "all others failed", "abcd", { FAILED, FAILED, KILLED, FAILED }, { 3, 1, 9, 5 }, 2, RW_LIKELY,
+		  "rank 2 was killed by signal 9, and ranks 0,1,3 ended with it" },
+		{ "it crashed", "abcd", { FAILED, ABORTED, CRASHED, ABORTED }, { 0 }, 2, RW_LIKELY, NULL },
+		{ "one waits", "abcd", { WAITS, FAILED, KILLED, FAILED }, { 0, 1, 9, 5 }, 2, RW_LIKELY,
+		  "rank 2 was killed by signal 9: rank 0 waits for it in " },
+		{ "two wait", "abcd", { WAITS, WAITS, KILLED, FAILED }, { 0, 0, 9, 5 }, 2, RW_LIKELY, NULL },
+		{ "its mates were asked to end", "abcd", { FAILED, FAILED, KILLED, ASKED }, { 0 }, 2, RW_LIKELY, NULL },
+		{ "only a rank of its host failed", "abcc", { WAITS, WAITS, KILLED, FAILED }, { 0 }, 2, RW_INCONCLUSIVE, NULL },
+		{ "all failed", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 0 }, -1, 0, NULL },
+		{ "all were killed", "abcd", { KILLED, KILLED, KILLED, KILLED }, { 0 }, -1, 0, NULL },
+		{ "all but one were killed", "abcd", { KILLED, FAILED, KILLED, KILLED }, { 0 }, -1, 0, NULL },
+		{ "all were asked to", "abcd", { ASKED, ASKED, ASKED, ASKED }, { 0, 2000, 0, 0 }, -1, 0, NULL },
+		{ "one was asked to, and then all failed", "abcd", { ASKED, FAILED, FAILED, FAILED }, { 0, 2000, 2000, 2000 }, -1, 0, NULL },
+		{ "one is through", "abcd", { CLEAN, FAILED, KILLED, FAILED }, { 0 }, -1, 0, NULL },
+		{ "one failed well before the others", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 3000, 0, 3100, 3000 }, 1, RW_LIKELY,
+		  "rank 1 exited with status 1, 3.00 s before ranks 0,2,3 ended" },
+		{ "two failed while two wait", "abcd", { WAITS, FAILED, WAITS, FAILED }, { 0 }, 1, RW_INCONCLUSIVE, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gone gone = end_together(&cases[i]);
+		cr_expect_eq(gone.count, cases[i].rank >= 0, "%s: %u findings: %s", cases[i].what, gone.count, gone.text);
+		if (!gone.count || cases[i].rank < 0)
+			continue;
+		cr_expect_eq(gone.rank, cases[i].rank, "%s: %s", cases[i].what, gone.text);
+		cr_expect_eq(gone.confidence, cases[i].confidence, "%s: %d", cases[i].what, gone.confidence);
+		cr_expect(!cases[i].text || strstr(gone.text, cases[i].text), "%s: %s", cases[i].what, gone.text);
 	}
 }
 

@@ -24,6 +24,11 @@ static enum ending ending_of(const struct process *process)
 	return ending_of_status(process->exit_status);
 }
 
+static bool was_killed(const struct process *process)
+{
+	return ending_of(process) == ENDING_KILLED || ending_of(process) == ENDING_CRASHED;
+}
+
 static bool are_alike(enum ending one, enum ending other)
 {
 	return one == other || one == ENDING_UNKNOWN || other == ENDING_UNKNOWN;
@@ -101,12 +106,18 @@ static bool is_part_of(const struct process *process, const struct waiting *wait
 	return false;
 }
 
+/* All ranks are seen, and their clock is one. */
+static bool is_whole(const struct job *job)
+{
+	return job_world_size(job) == (int32_t)job->rank_count && job->host_count == 1;
+}
+
 /* Could this process have been the first by its own fault? Those who wait for somebody give up and abort, too; and when
  * not all ranks are seen, what ended these may have been one of the others. */
 static bool may_be_first(const struct analysis *analysis, const struct process *process, const struct waiting *waiting)
 {
 	enum ending ending = ending_of(process);
-	bool whole = job_world_size(&analysis->job) == (int32_t)analysis->job.rank_count && analysis->job.host_count == 1;
+	bool whole = is_whole(&analysis->job);
 	bool stood = is_part_of(process, waiting, waiting_stands);
 	switch (ending) {
 	case ENDING_CLEAN:
@@ -143,18 +154,17 @@ static bool is_latest(const struct analysis *analysis, const struct process *pro
 	return true;
 }
 
-static const struct process *find_first(const struct analysis *analysis, struct others *others)
+/* Of the latest generation, that whose last sign is the oldest. NULL: not all of it have ended. */
+static const struct process *find_oldest(const struct analysis *analysis)
 {
-	const struct process *first = NULL;
+	const struct process *oldest = NULL;
 	const struct job *job = &analysis->job;
+
 	for (uint32_t i = 0; i < job->process_count; i++)
-		if (!first || job->processes[i]->generation > first->generation ||
-		    (job->processes[i]->generation == first->generation && job->processes[i]->last_ns < first->last_ns))
-			first = job->processes[i];
-	if (!first || !is_over(analysis, first))
-		return NULL;
-	look_at_others(job, first, others);
-	return is_first(first, others) ? first : NULL;
+		if (!oldest || job->processes[i]->generation > oldest->generation ||
+		    (job->processes[i]->generation == oldest->generation && job->processes[i]->last_ns < oldest->last_ns))
+			oldest = job->processes[i];
+	return oldest && is_over(analysis, oldest) ? oldest : NULL;
 }
 
 static int set_victims(struct record *record, const struct job *job, const struct process *first)
@@ -185,10 +195,57 @@ static const struct process *find_out_of_memory(const struct analysis *analysis)
 	return count == 1 && is_over(analysis, found) && is_latest(analysis, found) ? found : NULL;
 }
 
-/* before_ms < 0: times do not tell. */
-static struct record *make_record(const struct analysis *analysis, const struct process *first, double before_ms,
-				  uint64_t now_ns)
+/* One alone has not left through exit(), and some stood in an operation that it had not come to: it may have been the
+ * first. A launcher may have ended it for being the last, too. */
+static const struct process *find_odd(const struct analysis *analysis, const struct waiting *waiting, int32_t generation)
 {
+	const struct job *job = &analysis->job;
+	const struct process *odd = NULL;
+	uint32_t left = 0;
+
+	if (job_world_size(job) != (int32_t)job->rank_count)
+		return NULL;
+	for (uint32_t i = 0; i < job->process_count; i++) {
+		const struct process *process = job->processes[i];
+		enum ending ending = ending_of(process);
+		if (process->generation != generation)
+			continue;
+		if (ending == ENDING_CLEAN || ending == ENDING_ASKED)
+			return NULL;
+		if (process->life == ANALYSIS_EXITED) {
+			left++;
+			continue;
+		}
+		if (odd)
+			return NULL;
+		odd = process;
+	}
+	bool missed = odd && is_part_of(odd, waiting, waiting_misses) && !is_part_of(odd, waiting, waiting_stands);
+
+	return missed && left > 1 ? odd : NULL;
+}
+
+/* What shows that it was the first. */
+enum sign {
+	SIGN_TIME,
+	SIGN_OUT_OF_MEMORY,
+	SIGN_KILLED, /* it alone was, while others waited for it */
+	SIGN_ODD,    /* likewise it alone did not leave through exit() */
+};
+
+/* before_ms: of SIGN_TIME. */
+static struct record *make_record(const struct analysis *analysis, const struct process *first, enum sign sign,
+				  double before_ms, uint64_t now_ns)
+{
+	static const char *const missing[] = {
+		[SIGN_TIME] = "whether it was the first to end: all have ended, and only their last heartbeats show it",
+		[SIGN_OUT_OF_MEMORY] =
+		    "whether it was the first to end: only the OOM killer's line in the kernel log shows it",
+		[SIGN_KILLED] = "whether it was the first to end: it alone was killed, while others waited for it, and the times "
+				"of the ends do not tell",
+		[SIGN_ODD] = "whether it was the first to end, and how: it alone did not leave through exit(), while others "
+			     "waited for it, and the times of the ends do not tell",
+	};
 	const struct job *job = &analysis->job;
 	uint32_t rank = 0;
 	while (rank < job->rank_count && job->ranks[rank].process != first)
@@ -201,22 +258,19 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	const struct cause cause = { .class_ = RW_CAUSE_GONE, .share = -1, .fd = -1 };
 	struct rw_finding *finding = &record->finding;
 	record->subject = rank;
-	finding->severity = RW_CRITICAL;
-	finding->confidence = RW_LIKELY;
+	finding->severity = sign == SIGN_ODD ? RW_WARNING : RW_CRITICAL;
+	finding->confidence = sign == SIGN_ODD ? RW_INCONCLUSIVE : RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_NONE;
 	finding->first_seen_ns = first->last_ns;
 	finding->detect_ms = (double)(now_ns > first->last_ns ? now_ns - first->last_ns : 0) / 1e6;
 	record_set_cause(record, &analysis->intern, first, &cause);
-	record_add_missing(
-	    record, before_ms < 0
-			? "whether it was the first to end: only the OOM killer's line in the kernel log shows it"
-			: "whether it was the first to end: all have ended, and only their last heartbeats show it");
+	record_add_missing(record, missing[sign]);
 	if (set_victims(record, job, first)) {
 		record_free(record);
 		return NULL;
 	}
 	oom_kills_explain(analysis, record, first);
-	text_ended_first(record, before_ms);
+	text_ended_first(record, sign == SIGN_TIME ? before_ms : -1);
 	gpu_evidence_explain_end(analysis, record, rank, first->last_ns);
 	return record;
 }
@@ -235,20 +289,29 @@ static bool is_explained(const struct findings *findings, const struct process *
 
 void endings_tick(struct analysis *analysis, uint64_t now_ns)
 {
+	const struct process *oldest = find_oldest(analysis), *first = NULL;
 	struct others others;
 	struct waiting waiting;
-	const struct process *first = find_first(analysis, &others);
-	double before_ms = -1;
-	if (first && !waiting_look(&waiting, &analysis->job)) {
-		if (may_be_first(analysis, first, &waiting))
-			before_ms = (double)(others.first_sign_ns - first->last_ns) / 1e6;
-		waiting_free(&waiting);
-	}
-	if (before_ms < 0)
+	enum sign sign = SIGN_TIME;
+
+	if (!oldest || waiting_look(&waiting, &analysis->job))
+		return;
+	look_at_others(&analysis->job, oldest, &others);
+	if (is_first(oldest, &others) && may_be_first(analysis, oldest, &waiting))
+		first = oldest;
+	if (!first) {
+		sign = SIGN_OUT_OF_MEMORY;
 		first = find_out_of_memory(analysis);
+	}
+	if (!first) {
+		first = find_odd(analysis, &waiting, oldest->generation);
+		sign = first && was_killed(first) ? SIGN_KILLED : SIGN_ODD;
+	}
+	waiting_free(&waiting);
 	if (!first || is_explained(&analysis->findings, first))
 		return;
-	struct record *record = make_record(analysis, first, before_ms, now_ns);
+	double before_ms = (double)(others.first_sign_ns - oldest->last_ns) / 1e6;
+	struct record *record = make_record(analysis, first, sign, before_ms, now_ns);
 	if (record)
 		findings_tell(&analysis->findings, record, now_ns);
 }

@@ -197,6 +197,38 @@ Test(endings, who_gives_up_waiting_is_not_the_first_although_it_ends_first)
 	}
 }
 
+/* Where the others, which waited for it, failed within a millisecond: in what order is not known. */
+Test(endings, the_only_one_that_was_killed_is_named_where_the_others_waited_for_it)
+{
+	static const struct {
+		struct plan plan;
+		int first;
+		enum rw_confidence confidence;
+	} cases[] = {
+		{ { "killed", SIGKILL, EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_LIKELY },
+		{ { "crashed, and others abort", SIGSEGV, EXIT(134), -2, 0.1, 4, 0, true }, FIRST, RW_LIKELY },
+		{ { "boxes alone", NOT_SEEN, EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_INCONCLUSIVE },
+		{ { "one that waited was killed", SIGKILL, EXIT(1), -2, 0.1, 4, 0, false }, 0, 0 },
+		{ { "all were killed", SIGKILL, SIGKILL, -2, 0.1, 4, 0, false }, FIRST, 0 },
+		{ { "others were asked to end", SIGKILL, SIGTERM, -2, 0.1, 4, 0, false }, FIRST, 0 },
+		{ { "it was asked to end", SIGTERM, EXIT(1), -2, 0.1, 4, 0, false }, FIRST, 0 },
+		{ { "others are through", SIGKILL, EXIT(0), -2, 0.1, 4, 0, false }, FIRST, 0 },
+	};
+	struct history_job job = eight;
+	job.faults[0] = (struct history_fault){ .kind = FAULT_NEVER, .rank = FIRST, .first_step = 20 };
+	double at_ms = in_step(&job, 20) + 300;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct history_finding last = { 0 };
+		size_t count = play(&job, &cases[i].plan, cases[i].first, at_ms, &last);
+		cr_expect_eq(count, cases[i].plan.told, "%s: %zu findings: %s", cases[i].plan.name, count, last.text);
+		if (!count)
+			continue;
+		cr_expect_eq(last.rank, FIRST, "%s: %s", cases[i].plan.name, last.text);
+		cr_expect_eq(last.confidence, cases[i].confidence, "%s", cases[i].plan.name);
+		cr_expect(strstr(last.text, ", and ranks 0-4,6,7 ended with it"), "%s", last.text);
+	}
+}
+
 /* What the kernel log says decides where times do not: all are killed at once, and one of them by the OOM killer. */
 Test(endings, the_only_one_that_the_oom_killer_has_killed_is_named)
 {

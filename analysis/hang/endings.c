@@ -195,34 +195,52 @@ static const struct process *find_out_of_memory(const struct analysis *analysis)
 	return count == 1 && is_over(analysis, found) && is_latest(analysis, found) ? found : NULL;
 }
 
-/* One alone has not left through exit(), and some stood in an operation that it had not come to: it may have been the
- * first. A launcher may have ended it for being the last, too. */
-static const struct process *find_odd(const struct analysis *analysis, const struct waiting *waiting, int32_t generation)
+/* Those of one process: what makes it another than all others. */
+struct odd {
+	const struct process *killed;  /* alone it did not give up, through exit() or abort(3) */
+	const struct process *missing; /* alone it stood in no operation */
+	uint32_t not_given_up, not_standing;
+};
+
+/* Who ended while others stood in an operation to which it had not come, and then gave up, may have been the first. A
+ * launcher may have ended it for being the last, too. Who kills all says nothing. */
+static bool look_at_manners(const struct analysis *analysis, const struct waiting *waiting, int32_t generation,
+			    struct odd *odd)
 {
 	const struct job *job = &analysis->job;
-	const struct process *odd = NULL;
-	uint32_t left = 0;
+	uint32_t count = 0;
 
-	if (job_world_size(job) != (int32_t)job->rank_count)
-		return NULL;
+	*odd = (struct odd){ 0 };
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
 		enum ending ending = ending_of(process);
 		if (process->generation != generation)
 			continue;
 		if (ending == ENDING_CLEAN || ending == ENDING_ASKED)
-			return NULL;
-		if (process->life == ANALYSIS_EXITED) {
-			left++;
-			continue;
+			return false;
+		count++;
+		if (process->life != ANALYSIS_EXITED && ending != ENDING_ABORTED) {
+			odd->not_given_up++;
+			odd->killed = process;
 		}
-		if (odd)
-			return NULL;
-		odd = process;
+		if (!is_part_of(process, waiting, waiting_stands)) {
+			odd->not_standing++;
+			odd->missing = process;
+		}
 	}
-	bool missed = odd && is_part_of(odd, waiting, waiting_misses) && !is_part_of(odd, waiting, waiting_stands);
+	return count > 2 && odd->not_given_up <= 1 && job_world_size(job) == (int32_t)job->rank_count;
+}
 
-	return missed && left > 1 ? odd : NULL;
+static const struct process *find_odd(const struct analysis *analysis, const struct waiting *waiting, int32_t generation)
+{
+	struct odd odd;
+
+	if (!waiting->count || !look_at_manners(analysis, waiting, generation, &odd))
+		return NULL;
+	const struct process *found = odd.not_given_up ? odd.killed : odd.not_standing == 1 ? odd.missing : NULL;
+	bool missed = found && is_part_of(found, waiting, waiting_misses) && !is_part_of(found, waiting, waiting_stands);
+
+	return missed ? found : NULL;
 }
 
 /* What shows that it was the first. */
@@ -230,7 +248,7 @@ enum sign {
 	SIGN_TIME,
 	SIGN_OUT_OF_MEMORY,
 	SIGN_KILLED, /* it alone was, while others waited for it */
-	SIGN_ODD,    /* likewise it alone did not leave through exit() */
+	SIGN_MISSED, /* all others waited for it, or it alone did not give up */
 };
 
 /* before_ms: of SIGN_TIME. */
@@ -243,8 +261,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		    "whether it was the first to end: only the OOM killer's line in the kernel log shows it",
 		[SIGN_KILLED] = "whether it was the first to end: it alone was killed, while others waited for it, and the times "
 				"of the ends do not tell",
-		[SIGN_ODD] = "whether it was the first to end, and how: it alone did not leave through exit(), while others "
-			     "waited for it, and the times of the ends do not tell",
+		[SIGN_MISSED] = "whether it was the first to end: others waited for it, and the times of the ends do not "
+				"tell",
 	};
 	const struct job *job = &analysis->job;
 	uint32_t rank = 0;
@@ -258,8 +276,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	const struct cause cause = { .class_ = RW_CAUSE_GONE, .share = -1, .fd = -1 };
 	struct rw_finding *finding = &record->finding;
 	record->subject = rank;
-	finding->severity = sign == SIGN_ODD ? RW_WARNING : RW_CRITICAL;
-	finding->confidence = sign == SIGN_ODD ? RW_INCONCLUSIVE : RW_LIKELY;
+	finding->severity = sign == SIGN_MISSED ? RW_WARNING : RW_CRITICAL;
+	finding->confidence = sign == SIGN_MISSED ? RW_INCONCLUSIVE : RW_LIKELY;
 	finding->arrival = RW_ARRIVAL_NONE;
 	finding->first_seen_ns = first->last_ns;
 	finding->detect_ms = (double)(now_ns > first->last_ns ? now_ns - first->last_ns : 0) / 1e6;
@@ -280,8 +298,8 @@ static bool is_explained(const struct findings *findings, const struct process *
 {
 	for (uint32_t i = 0; i < findings->count; i++) {
 		const struct record *record = findings->records[i];
-		if (record->open && record->finding.severity == RW_CRITICAL &&
-		    record->finding.first_seen_ns >= first->created_ns)
+		bool ends = record->finding.severity == RW_CRITICAL || record->finding.kind == RW_KIND_GONE;
+		if (record->open && ends && record->finding.first_seen_ns >= first->created_ns)
 			return true;
 	}
 	return false;
@@ -289,12 +307,12 @@ static bool is_explained(const struct findings *findings, const struct process *
 
 void endings_tick(struct analysis *analysis, uint64_t now_ns)
 {
-	const struct process *oldest = find_oldest(analysis), *first = NULL;
+	const struct process *oldest = find_oldest(analysis), *first = NULL; /* all have ended */
 	struct others others;
 	struct waiting waiting;
 	enum sign sign = SIGN_TIME;
 
-	if (!oldest || waiting_look(&waiting, &analysis->job))
+	if (!oldest || is_explained(&analysis->findings, oldest) || waiting_look(&waiting, &analysis->job))
 		return;
 	look_at_others(&analysis->job, oldest, &others);
 	if (is_first(oldest, &others) && may_be_first(analysis, oldest, &waiting))
@@ -305,10 +323,10 @@ void endings_tick(struct analysis *analysis, uint64_t now_ns)
 	}
 	if (!first) {
 		first = find_odd(analysis, &waiting, oldest->generation);
-		sign = first && was_killed(first) ? SIGN_KILLED : SIGN_ODD;
+		sign = first && was_killed(first) ? SIGN_KILLED : SIGN_MISSED;
 	}
 	waiting_free(&waiting);
-	if (!first || is_explained(&analysis->findings, first))
+	if (!first)
 		return;
 	double before_ms = (double)(others.first_sign_ns - oldest->last_ns) / 1e6;
 	struct record *record = make_record(analysis, first, sign, before_ms, now_ns);

@@ -208,6 +208,8 @@ Test(endings, the_only_one_that_was_killed_is_named_where_the_others_waited_for_
 		{ { "killed", SIGKILL, EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_LIKELY },
 		{ { "crashed, and others abort", SIGSEGV, EXIT(134), -2, 0.1, 4, 0, true }, FIRST, RW_LIKELY },
 		{ { "boxes alone", NOT_SEEN, EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_INCONCLUSIVE },
+		{ { "exits", EXIT(3), EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_INCONCLUSIVE },
+		{ { "aborts", SIGABRT, EXIT(1), -2, 0.1, 4, 0, true }, FIRST, RW_INCONCLUSIVE },
 		{ { "one that waited was killed", SIGKILL, EXIT(1), -2, 0.1, 4, 0, false }, 0, 0 },
 		{ { "all were killed", SIGKILL, SIGKILL, -2, 0.1, 4, 0, false }, FIRST, 0 },
 		{ { "others were asked to end", SIGKILL, SIGTERM, -2, 0.1, 4, 0, false }, FIRST, 0 },

@@ -19,6 +19,7 @@ ANOTHER = os.environ.get("TEST_ANOTHER_BOOT")
 JOBS = {
     "never": ({"hang"}, False),
     "kill": ({"gone"}, False),
+    "segfault": ({"gone"}, False),
     "stop": ({"gone"}, False),
     "lock": ({"straggler"}, True),
     "loader": ({"straggler"}, True),

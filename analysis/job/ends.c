@@ -5,7 +5,9 @@
 
 /* The ranks that ended within ENDS_TOGETHER_NS of the first. */
 struct together {
-	uint64_t first_ns, next_ns; /* when the first of them ended, and the first that is not of them; UINT64_MAX: none has */
+	uint64_t first_ns, next_ns, last_ns; /* when the first of them ended, and the first and last that are not of them;
+					      * next_ns UINT64_MAX: none has */
+	bool others_failed; /* of those that are not of them */
 	uint32_t count, lowest;     /* rank */
 	uint32_t clean, failed;     /* at the end of the program, and with an error */
 	uint32_t killed, killed_rank; /* by the kernel, or by a signal of a crash: how many, and the last of them */
@@ -40,6 +42,20 @@ static void add(struct together *together, const struct world_rank *rank, uint32
 	together->killed_rank = number;
 }
 
+static void add_later(struct together *together, const struct world_rank *rank)
+{
+	together->next_ns = rank->life_ns < together->next_ns ? rank->life_ns : together->next_ns;
+	together->last_ns = rank->life_ns > together->last_ns ? rank->life_ns : together->last_ns;
+	together->others_failed |= is_failure(ending_of(rank));
+}
+
+/* Where all fail, some take longer to end than others: the first must be far off from them. */
+static bool stands_out(const struct together *together)
+{
+	return !together->failed || !together->others_failed ||
+	       together->next_ns - together->first_ns >= ENDS_SPREAD * (together->last_ns - together->next_ns);
+}
+
 /* Who has come to the end of its program, and is missed nowhere, has ended nobody. */
 static bool counts(const struct world_rank *rank, bool missing)
 {
@@ -59,8 +75,8 @@ static struct together find_together(const struct world *world, const bool *miss
 			continue;
 		if (rank->life_ns <= together.first_ns + ENDS_TOGETHER_NS)
 			add(&together, rank, i);
-		else if (rank->life_ns < together.next_ns)
-			together.next_ns = rank->life_ns;
+		else
+			add_later(&together, rank);
 	}
 	return together;
 }
@@ -101,7 +117,8 @@ struct ends_first ends_find_first(const struct world *world, const bool *missing
 	if (together.clean == together.count || (together.count == 1 && !together.failed)) {
 		first.confidence = RW_CERTAIN;
 	} else if (together.count == 1) {
-		first.confidence = is_anybody_unheard(world, now_ns) ? RW_INCONCLUSIVE : RW_CERTAIN;
+		bool sure = stands_out(&together) && !is_anybody_unheard(world, now_ns);
+		first.confidence = sure ? RW_CERTAIN : RW_INCONCLUSIVE;
 	} else if (is_killed_first(world, &together)) {
 		first.rank = together.killed_rank;
 		first.confidence = RW_LIKELY;

@@ -1187,6 +1187,7 @@ Test(job_half, of_ranks_that_ended_together_names_the_only_one_that_was_killed_e
 		{ "one is through", "abcd", { CLEAN, FAILED, KILLED, FAILED }, { 0 }, -1, 0, NULL },
 		{ "one failed well before the others", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 3000, 0, 3100, 3000 }, 1, RW_LIKELY,
 		  "rank 1 exited with status 1, 3.00 s before ranks 0,2,3 ended" },
+		{ "one failed before the others, which took their time", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 2000, 0, 3100, 4000 }, -1, 0, NULL },
 		{ "two failed while two wait", "abcd", { WAITS, FAILED, WAITS, FAILED }, { 0 }, 1, RW_INCONCLUSIVE, NULL },
 	};
 

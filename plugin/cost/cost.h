@@ -17,12 +17,19 @@ enum {
 	COST_CHARGE_NS = 61 * 50000, /* by one that is timed, beyond what it took itself */
 };
 
+/* What of it may have been its own. */
+static inline uint64_t cost_own_ns(uint64_t took_ns, uint32_t sample)
+{
+	uint64_t most_ns = COST_CHARGE_NS / sample;
+
+	return took_ns < most_ns ? took_ns : most_ns;
+}
+
 /* What a callback that took so long and was timed as one of `sample` stands for. One that lost its processor, or waited
  * for room in a stream's queue, has done so once and not for the others. */
 static inline uint64_t cost_of(uint64_t took_ns, uint32_t sample)
 {
-	uint64_t most_ns = COST_CHARGE_NS / sample;
-	uint64_t own_ns = took_ns < most_ns ? took_ns : most_ns;
+	uint64_t own_ns = cost_own_ns(took_ns, sample);
 
 	return own_ns * sample + (took_ns - own_ns);
 }
@@ -51,7 +58,7 @@ static inline void cost_add(struct cost_sums *sums, uint64_t begin, uint32_t sam
 
 	atomic_store_explicit(&sums->last_ns, took_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&sums->own_ns, cost_of(took_ns, sample), memory_order_relaxed);
-	atomic_fetch_add_explicit(&sums->usual_ns, (took_ns < last_ns ? took_ns : last_ns) * sample,
+	atomic_fetch_add_explicit(&sums->usual_ns, cost_own_ns(took_ns < last_ns ? took_ns : last_ns, sample) * sample,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&sums->callbacks, sample, memory_order_relaxed);
 }

@@ -34,7 +34,7 @@ LONGER_S = {"nan-twice": 4.0, "init-never": 3.0, "fsdp-rank0-log": 3.0}
 # 24 steps only where little else happens: the fault begins behind them, steps are short, and late ones are waited for,
 # not seconds.
 SAME = ("--steps=100", "--step-ms=250", "--fault-step=28")
-SAME_LATE_STEPS = 6
+SAME_LATE_STEPS = 14
 # Tapes of which live and report cannot say the same from the same boxes.
 UNLIKE = {
     "stopped": "only what comes when all is over shows that the rank's last sign of life is older than the others'",

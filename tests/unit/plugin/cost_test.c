@@ -41,6 +41,10 @@ Test(cost, one_that_lost_its_processor_spends_nothing_of_the_budget)
 		time_one(&sums, i % 2 ? 10000000 : 300);
 	cr_expect_lt(sums.usual_ns, 100 * COST_SAMPLE * UINT64_C(20000), "%lu", (unsigned long)sums.usual_ns);
 	cr_expect_gt(sums.own_ns, 50 * UINT64_C(10000000), "but it is reported: %lu", (unsigned long)sums.own_ns);
+	sums = (struct cost_sums){ 0 };
+	for (int i = 0; i < 2; i++)
+		time_one(&sums, 10000000);
+	cr_expect_leq(sums.usual_ns, COST_CHARGE_NS, "two in a row: %lu", (unsigned long)sums.usual_ns);
 }
 
 /* 2,000 callbacks in a second, each of 60 us: 12 % of it. */

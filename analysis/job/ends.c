@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/job/ends.h"
 
+#include "analysis/job/place.h"
 #include "analysis/known/ending.h"
 
 /* The ranks that ended within ENDS_TOGETHER_NS of the first. */
@@ -11,6 +12,7 @@ struct together {
 	uint32_t count, lowest;     /* rank */
 	uint32_t clean, failed;     /* at the end of the program, and with an error */
 	uint32_t killed, killed_rank; /* by the kernel, or by a signal of a crash: how many, and the last of them */
+	uint32_t absent, absent_rank; /* in no operation when they failed: likewise */
 };
 
 /* Boxes alone only say whether it was through exit(), and that is no end of a program that others wait for. Who ended
@@ -28,7 +30,26 @@ static bool is_failure(enum ending ending)
 	return ending == ENDING_FAILED || ending == ENDING_ABORTED;
 }
 
-static void add(struct together *together, const struct world_rank *rank, uint32_t number)
+/* Whether its host said at the end that it waited in an operation. Hosts round times: a wait of the second before counts,
+ * too, and then nobody is named. */
+static const struct world_flight *waited_in(const struct world_rank *rank, const struct world_member *member)
+{
+	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
+
+	return flight && flight->heard_ns + ENDS_TOGETHER_NS >= rank->life_ns && flight->flags & RW_MESSAGE_ARRIVED ? flight : NULL;
+}
+
+static bool waited(const struct world *world, const struct world_rank *rank)
+{
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		const struct world_membership *membership = &rank->memberships[i];
+		if (waited_in(rank, &world->comms[membership->comm]->members[membership->member]))
+			return true;
+	}
+	return false;
+}
+
+static void add(const struct world *world, struct together *together, const struct world_rank *rank, uint32_t number)
 {
 	enum ending ending = ending_of(rank);
 
@@ -36,6 +57,10 @@ static void add(struct together *together, const struct world_rank *rank, uint32
 	together->count++;
 	together->clean += ending == ENDING_CLEAN;
 	together->failed += is_failure(ending);
+	if (is_failure(ending) && !waited(world, rank)) {
+		together->absent++;
+		together->absent_rank = number;
+	}
 	if (ending != ENDING_KILLED && ending != ENDING_CRASHED)
 		return;
 	together->killed++;
@@ -74,26 +99,34 @@ static struct together find_together(const struct world *world, const bool *miss
 		if (!counts(rank, missing[i]))
 			continue;
 		if (rank->life_ns <= together.first_ns + ENDS_TOGETHER_NS)
-			add(&together, rank, i);
+			add(world, &together, rank, i);
 		else
 			add_later(&together, rank);
 	}
 	return together;
 }
 
+static uint32_t count_alive(const struct world *world)
+{
+	uint32_t alive = 0;
+
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		alive += world->ranks[i].told && !world_is_dead(&world->ranks[i]);
+	return alive;
+}
+
 /* A launcher may kill a host's other ranks once one of them has failed, or all ranks of the job; none kills a single rank
  * of another host. */
 static bool is_killed_first(const struct world *world, const struct together *together)
 {
-	uint32_t host = world->ranks[together->killed_rank].host, victims = 0, alive = 0;
+	uint32_t host = world->ranks[together->killed_rank].host, victims = 0;
 
 	for (uint32_t i = 0; i < world->rank_room; i++) {
 		const struct world_rank *rank = &world->ranks[i];
-		bool dead = world_is_dead(rank), then = dead && rank->life_ns <= together->first_ns + ENDS_TOGETHER_NS;
-		alive += rank->told && !dead;
+		bool then = world_is_dead(rank) && rank->life_ns <= together->first_ns + ENDS_TOGETHER_NS;
 		victims += then && rank->host != host && is_failure(ending_of(rank));
 	}
-	return together->killed == 1 && !together->clean && victims + (alive > 0) >= ENDS_VICTIMS && victims;
+	return together->killed == 1 && !together->clean && victims + (count_alive(world) > 0) >= ENDS_VICTIMS && victims;
 }
 
 /* Then what ended there is not known. */
@@ -102,6 +135,41 @@ static bool is_anybody_unheard(const struct world *world, uint64_t now_ns)
 	for (uint32_t i = 0; i < world->host_count; i++)
 		if (world_is_silent(&world->hosts[i], now_ns) || world_is_awaited(&world->hosts[i], now_ns))
 			return true;
+	return false;
+}
+
+/* A collective concerns all members of its communicator, a transfer one other. */
+static bool concerns(const struct world_flight *flight, int32_t comm_rank)
+{
+	return !job_place_is_transfer(flight) || flight->peer_or_root == comm_rank;
+}
+
+static bool is_awaited_by_dead(const struct world *world, const struct world_comm *comm, const struct world_member *missing)
+{
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_member *member = &comm->members[i];
+		const struct world_rank *rank = &world->ranks[member->rank];
+		const struct world_flight *flight = member != missing && world_is_dead(rank) ? waited_in(rank, member) : NULL;
+		if (flight && concerns(flight, missing->comm_rank))
+			return true;
+	}
+	return false;
+}
+
+/* All others failed while they waited, one of them where this one had not come. A launcher, or a watchdog, may have ended
+ * it for being the last. */
+static bool is_missed(const struct world *world, const struct together *together)
+{
+	const struct world_rank *rank = &world->ranks[together->absent_rank];
+
+	if (together->absent != 1 || together->failed != together->count ||
+	    together->count + count_alive(world) <= ENDS_VICTIMS)
+		return false;
+	for (uint32_t i = 0; i < rank->membership_count; i++) {
+		const struct world_comm *comm = world->comms[rank->memberships[i].comm];
+		if (is_awaited_by_dead(world, comm, &comm->members[rank->memberships[i].member]))
+			return true;
+	}
 	return false;
 }
 
@@ -122,6 +190,9 @@ struct ends_first ends_find_first(const struct world *world, const bool *missing
 	} else if (is_killed_first(world, &together)) {
 		first.rank = together.killed_rank;
 		first.confidence = RW_LIKELY;
+	} else if (is_missed(world, &together) && !is_anybody_unheard(world, now_ns)) {
+		first.rank = together.absent_rank;
+		first.missed = true;
 	}
 	return first;
 }

@@ -22,6 +22,7 @@
 struct ends_first {
 	uint32_t rank;                 /* WORLD_NONE: none has ended */
 	enum rw_confidence confidence; /* that it was the first; inconclusive: it is one of those that may have been */
+	bool missed;                   /* of all that failed together, it alone had not come to where another one waited */
 	uint64_t before_ns;            /* so long before the next one; 0: not known, or within ENDS_TOGETHER_NS */
 };
 

@@ -403,7 +403,9 @@ static void tell_ended(struct look *look)
 	uint32_t first = look->first.rank;
 	char end[96];
 
-	if (first == WORLD_NONE || look->first.confidence == RW_INCONCLUSIVE || !ends_all(look->world) || is_explained(look, first))
+	bool missed = look->first.missed;
+	if (first == WORLD_NONE || (look->first.confidence == RW_INCONCLUSIVE && !missed) || !ends_all(look->world) ||
+	    is_explained(look, first))
 		return;
 	const struct world_rank *rank = &look->world->ranks[first];
 	bool by_time = look->first.before_ns, asked = ending_of_status(rank->exit_status) == ENDING_ASKED;
@@ -415,14 +417,16 @@ static void tell_ended(struct look *look)
 		return;
 	}
 	record->subject = first;
-	record->finding.severity = RW_CRITICAL;
-	record->finding.confidence = RW_LIKELY;
+	record->finding.severity = missed ? RW_WARNING : RW_CRITICAL;
+	record->finding.confidence = missed ? RW_INCONCLUSIVE : RW_LIKELY;
 	record->finding.arrival = RW_ARRIVAL_NONE;
 	record->finding.first_seen_ns = rank->life_ns;
 	record->finding.detect_ms = (double)(look->now_ns - rank->life_ns) / 1e6;
-	record_add_missing(record, by_time ? "whether it ended the others: all have ended, and only the order shows it"
-					   : "whether it was the first to end: all have ended within a second of each other, "
-					     "and it alone was killed");
+	record_add_missing(record, by_time  ? "whether it ended the others: all have ended, and only the order shows it"
+				   : missed ? "whether it was the first to end: others waited for it, and the times of the ends do "
+					      "not tell"
+					    : "whether it was the first to end: all have ended within a second of each other, "
+					      "and it alone was killed");
 	told_set_cause(record, RW_CAUSE_GONE, RW_LEVEL_PROC, told_end(end, sizeof(end), rank));
 	text_ended_first(record, by_time ? (double)look->first.before_ns / 1e6 : -1);
 	tell(look, record);

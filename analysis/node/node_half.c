@@ -148,6 +148,7 @@ static void tell_found(struct node_half *half, uint64_t now_ns)
 void node_half_tick(struct node_half *half, uint64_t now_ns, node_half_send *send, void *argument)
 {
 	roster_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
+	standing_tell_ends(&half->roster, &half->analysis->job, &half->outbox, now_ns);
 	tell_found(half, now_ns);
 	orders_tick(&half->roster, &half->analysis->job, &half->outbox, now_ns);
 	reasons_tick(&half->reasons, half->analysis, &half->outbox, now_ns);

@@ -34,6 +34,7 @@ struct roster_rank {
 	uint64_t own_ns, inside_ns, unseen_ns, host_ns, device_ns;
 	uint32_t operations;
 	uint64_t why_ns; /* when a RW_MESSAGE_WHY about it was last sent */
+	bool end_told;   /* where it stood when it ended was sent */
 };
 
 /* Mark of the order of a member's calls: analysis/node/orders.h. */

@@ -156,6 +156,38 @@ static void tell_flights(const struct job *job, const struct communicator *commu
 	free(told);
 }
 
+/* In each communicator the first operation that is not over for it. */
+static void tell_last_flights(const struct job *job, const struct process *process, uint32_t rank, struct outbox *outbox,
+			      uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < process->membership_count; i++) {
+		const struct membership *membership = &process->memberships[i];
+		const struct communicator *communicator = membership->communicator;
+		uint16_t state;
+		if (!communicator || job_member_of(membership)->rank != rank)
+			continue;
+		for (const struct instance *at = communicator->unfinished_first; at; at = at->next) {
+			if (!instance_concerns(at, membership->member) || !(state = flight_state(at, membership->member)) ||
+			    state & OPERATION_DONE)
+				continue;
+			tell_flight(job, at, membership->member, state, outbox, now_ns);
+			break;
+		}
+	}
+}
+
+void standing_tell_ends(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < job->rank_count; i++) {
+		const struct process *process = job->ranks[i].process;
+		struct roster_rank *entry = roster_rank(roster, job, i);
+		if (!entry || entry->end_told || !process_is_dead(process))
+			continue;
+		entry->end_told = true;
+		tell_last_flights(job, process, i, outbox, now_ns);
+	}
+}
+
 static uint64_t calls_of(const struct member *member)
 {
 	uint64_t calls = 0;

@@ -50,7 +50,8 @@ enum rw_message_type {
 	RW_MESSAGE_RANK = 1,    /* which process a rank is, and whether it is alive; at a change, 2 s, 4 s, 8 s … later, and every 30 s */
 	RW_MESSAGE_MEMBER = 2,  /* the rank is in a communicator; sent as often as RANK */
 	/* 3 is not used */
-	RW_MESSAGE_FLIGHT = 4,  /* its oldest unfinished operation of any communicator, if that is older than a second; every second */
+	RW_MESSAGE_FLIGHT = 4,  /* its oldest unfinished operation of each communicator, if that is older than a second; every second. Also, whatever
+				 * its age, once its process has ended, in one batch with the RANK that says so */
 	RW_MESSAGE_CALLS = 5,   /* how many calls it has made on a communicator, where nothing has moved for a second; and which calls they
 				 * were, at sequence positions that all members pass */
 	RW_MESSAGE_WHY = 6,     /* what a rank's threads do, if the rank has called nothing for two seconds; every two seconds */

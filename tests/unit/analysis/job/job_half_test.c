@@ -1140,6 +1140,7 @@ struct ended {
 	int rank; /* -1: nobody is reported */
 	enum rw_confidence confidence;
 	const char *text;
+	bool waited[4]; /* its host said at the end that it waited for the others */
 };
 
 static struct gone end_together(const struct ended *ended)
@@ -1152,7 +1153,7 @@ static struct gone end_together(const struct ended *ended)
 		const char host[] = { ended->hosts[rank], '\0' };
 		int how = ended->how[rank];
 		bool again = rank && ended->hosts[rank] == ended->hosts[rank - 1];
-		struct batch batch = batch_of(host, again, how == WAITS ? 3 : 2);
+		struct batch batch = batch_of(host, again, how == WAITS || ended->waited[rank] ? 3 : 2);
 		batch.messages[0] = rank_message(rank, 0, how == WAITS ? RW_MESSAGE_ALIVE : how <= FAILED ? RW_MESSAGE_EXITED : RW_MESSAGE_KILLED);
 		batch.messages[0].of_rank.exit_status = statuses[how];
 		batch.messages[0].of_rank.world_size = 4;
@@ -1188,7 +1189,17 @@ Test(job_half, of_ranks_that_ended_together_names_the_only_one_that_was_killed_e
 		{ "one failed well before the others", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 3000, 0, 3100, 3000 }, 1, RW_LIKELY,
 		  "rank 1 exited with status 1, 3.00 s before ranks 0,2,3 ended" },
 		{ "one failed before the others, which took their time", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 2000, 0, 3100, 4000 }, -1, 0, NULL },
-		{ "two failed while two wait", "abcd", { WAITS, FAILED, WAITS, FAILED }, { 0 }, 1, RW_INCONCLUSIVE, NULL },
+		{ "two failed while two wait", "abcd", { WAITS, FAILED, WAITS, FAILED }, { 0 }, 1, RW_INCONCLUSIVE, NULL, { 0 } },
+		{ "all failed, one of them where nobody waits", "abcd", { FAILED, ABORTED, FAILED, FAILED }, { 3, 1, 9, 5 }, 2, RW_INCONCLUSIVE,
+		  "rank 2 exited with status 1, and ranks 0,1,3 ended with it", { true, true, false, true } },
+		{ "all failed, two of them where nobody waits", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 0 }, -1, 0, NULL, { true, false, false, true } },
+		{ "all failed, and all had come", "abcd", { FAILED, FAILED, FAILED, FAILED }, { 0 }, -1, 0, NULL, { true, true, true, true } },
+		{ "one was asked to end, and one failed where nobody waits", "abcd", { ASKED, FAILED, FAILED, FAILED }, { 0 }, -1, 0, NULL,
+		  { true, true, false, true } },
+		{ "two failed while two wait, one of them where nobody waits", "abcd", { WAITS, FAILED, FAILED, WAITS }, { 0 }, 2, RW_INCONCLUSIVE,
+		  "rank 2 exited with status 1: ranks 0,3 wait for it in ", { false, true, false, false } },
+		{ "three failed while one waits, one of them where nobody waits", "abcd", { WAITS, FAILED, FAILED, FAILED }, { 0 }, 2, RW_INCONCLUSIVE,
+		  "rank 2 exited with status 1: rank 0 waits for it in ", { false, true, false, true } },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

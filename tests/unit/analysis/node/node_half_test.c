@@ -440,6 +440,7 @@ static void look_at_standing(uint64_t now_ns, bool killed, uint64_t resumed_ns)
 		analysis_resume(analysis, resumed_ns);
 	analysis_tick(analysis, now_ns);
 	node_half_tick(half, now_ns, keep_sent, NULL);
+	node_half_tick(half, now_ns + 1, keep_sent, NULL);
 	node_half_free(half);
 	analysis_free(analysis);
 }
@@ -461,7 +462,9 @@ Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
 		size_t first, second; /* rank 0 in its first operation, rank 1 in its second */
 	} cases[] = {
 		{ 11000000000 - 1, false, 0, 0 }, { 11000000000, false, 1, 0 }, { 11500000000 - 1, false, 1, 0 },
-		{ 11500000000, false, 1, 1 }, { 13000000000, false, 1, 1 }, { 13000000000, true, 0, 1 },
+		{ 11500000000, false, 1, 1 }, { 13000000000, false, 1, 1 },
+		/* Once its process has ended, whatever its age. */
+		{ 10600000000, true, 1, 0 }, { 13000000000, true, 1, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -473,7 +476,7 @@ Test(node_half, tells_the_first_operation_of_each_rank_that_stands_for_a_second)
 	const struct rw_message *told = find_sent(RW_MESSAGE_FLIGHT);
 	cr_assert_not_null(told);
 	cr_expect_eq(told->flight.count, 5);
-	cr_expect_eq(told->flight.age_ms, 2498, "since its GPU came there: %u ms", told->flight.age_ms);
+	cr_expect_eq(told->flight.age_ms, 2998, "since its GPU came there: %u ms", told->flight.age_ms);
 	cr_expect_eq(told->flight.phase, RW_PHASE_RUNNING);
 	cr_expect(told->flight.flags & RW_MESSAGE_ARRIVED);
 	cr_expect(told->flight.flags & RW_MESSAGE_HOLDS);

@@ -251,7 +251,7 @@ enum sign {
 	SIGN_MISSED, /* all others waited for it, or it alone did not give up */
 };
 
-/* before_ms: of SIGN_TIME. */
+/* before_ms: so long before the others; negative: not known. */
 static struct record *make_record(const struct analysis *analysis, const struct process *first, enum sign sign,
 				  double before_ms, uint64_t now_ns)
 {
@@ -288,7 +288,7 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		return NULL;
 	}
 	oom_kills_explain(analysis, record, first);
-	text_ended_first(record, sign == SIGN_TIME ? before_ms : -1);
+	text_ended_first(record, before_ms);
 	gpu_evidence_explain_end(analysis, record, rank, first->last_ns);
 	return record;
 }
@@ -328,7 +328,7 @@ void endings_tick(struct analysis *analysis, uint64_t now_ns)
 	waiting_free(&waiting);
 	if (!first)
 		return;
-	double before_ms = (double)(others.first_sign_ns - oldest->last_ns) / 1e6;
+	double before_ms = sign == SIGN_TIME ? (double)(others.first_sign_ns - first->last_ns) / 1e6 : -1;
 	struct record *record = make_record(analysis, first, sign, before_ms, now_ns);
 	if (record)
 		findings_tell(&analysis->findings, record, now_ns);

@@ -330,7 +330,7 @@ int job_add_communicator(struct job *job, struct process *process, uint32_t inde
 	return 0;
 }
 
-bool job_hides_replays(const struct process *process)
+bool job_hides_waits(const struct process *process)
 {
 	/* Between its operations it may have waited for a signal, and nothing says so (NCCL 2.29 and later). */
 	if (process->one_sided)

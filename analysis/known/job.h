@@ -248,7 +248,7 @@ static inline uint64_t job_untimed_calls(const struct member *member)
 }
 /* Has the process captured calls whose replays have no times, or made one-sided calls, which may wait? Then what it did
  * between its operations is not known. */
-bool job_hides_replays(const struct process *process);
+bool job_hides_waits(const struct process *process);
 /* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for
  * certain only when it has as many ranks as the launcher's world, each in a process with one device. */
 int32_t job_unseen(const struct communicator *communicator);

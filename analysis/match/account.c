@@ -274,7 +274,7 @@ static void account_gap(struct account *account, struct account_rank *rank, cons
 		return;
 	pass_over(rank, suspension_between(process->of_job, rank->whole.until_ns, operation->arrival_ns));
 	uint64_t gap_ns = operation->arrival_ns - rank->whole.until_ns;
-	bool unseen = rank->blind || job_hides_replays(process) || !is_gapless(process, rank, operation->ticket);
+	bool unseen = rank->blind || job_hides_waits(process) || !is_gapless(process, rank, operation->ticket);
 	if (account->rows && !unseen)
 		rows_note_launch(account->rows, (uint32_t)(rank - account->ranks), rank->whole.until_ns,
 				 operation->launch_ns, operation->arrival_ns);
@@ -566,7 +566,7 @@ static void account_end(struct account *account, const struct job *job, uint64_t
 		const struct process *process = job->ranks[i].process;
 		/* a damaged box may say any time */
 		uint64_t until_ns = process->last_ns < now_ns ? process->last_ns : now_ns;
-		if ((rank->blind || job_hides_replays(process)) && rank->whole.from_ns &&
+		if ((rank->blind || job_hides_waits(process)) && rank->whole.from_ns &&
 		    until_ns > rank->whole.until_ns)
 			add(account, rank, process, ANALYSIS_UNSEEN, false, until_ns - rank->whole.until_ns, JOB_NONE);
 	}

@@ -141,10 +141,11 @@ static void judge_early(struct budget *budget, const struct second *second, uint
 		return;
 	if (!budget->first_ns)
 		budget->first_ns = now_ns;
-	if (budget->early_judged || now_ns - budget->first_ns < SECOND_NS / EARLY_SHARE)
+	/* What was spent is known since the second began. */
+	early.wall_ns = now_ns - (budget->first_ns > budget->since_ns ? budget->first_ns : budget->since_ns);
+	if (budget->early_judged || early.wall_ns < SECOND_NS / EARLY_SHARE)
 		return;
 	budget->early_judged = true;
-	early.wall_ns = now_ns - budget->first_ns;
 	early.share = share_ppm(second->spent.progress, early.wall_ns); /* the rest is still that of the start */
 	follow_more(budget, &early);
 }

@@ -9,6 +9,7 @@
 #include "analysis/job/search.h"
 #include "analysis/job/told.h"
 #include "analysis/job/votes.h"
+#include "analysis/known/alignment.h"
 #include "analysis/report/naming.h"
 #include "analysis/report/text.h"
 
@@ -148,6 +149,13 @@ static uint64_t equal_until(const struct world_member *left, const struct world_
 	return equal;
 }
 
+static bool open_search(struct world_comm *comm)
+{
+	if (!comm->search)
+		comm->search = calloc(1, sizeof(*comm->search));
+	return comm->search;
+}
+
 /* Searches the call between the first rank that made the usual calls and the first that did not. */
 static void begin_search(const struct world *world, struct world_comm *comm, const struct parting *parting,
 			 uint64_t now_ns)
@@ -162,11 +170,9 @@ static void begin_search(const struct world *world, struct world_comm *comm, con
 	}
 	if (!usual || !odd)
 		return;
-	if (!comm->search)
-		comm->search = calloc(1, sizeof(*comm->search));
 	const struct world_member *left = world_member(world, comm, usual->rank),
 				  *right = world_member(world, comm, odd->rank);
-	if (comm->search)
+	if (open_search(comm))
 		search_begin(comm->search, usual->rank, odd->rank, equal_until(left, right, parting->calls), parting->calls, now_ns);
 }
 
@@ -183,11 +189,14 @@ static const struct search *found_call(const struct parting *parting)
 	return count == parting->votes.count ? search : NULL;
 }
 
-static void set_call(struct record *record, const struct parting *parting, const struct search *search)
+/* at: the side of those that left the others. */
+static void set_call(struct record *record, const struct search *search, int at)
 {
-	int at = vote_of(&parting->votes, search->sides[0].rank) == parting->votes.usual;
-	const struct call *odd = search_call(search, search->sides[at].rank),
-			  *usual = search_call(search, search->sides[!at].rank);
+	struct call odd_calls[RW_CALLED_MAX], usual_calls[RW_CALLED_MAX];
+	uint32_t odd_count = search_calls(search, search->sides[at].rank, odd_calls),
+		 usual_count = search_calls(search, search->sides[!at].rank, usual_calls);
+	const struct call *odd = &odd_calls[0], *usual = &usual_calls[0];
+	const struct alignment alignment = alignment_find(usual_calls, usual_count, odd_calls, odd_count);
 	struct rw_finding *finding = &record->finding;
 	char what[160];
 
@@ -198,14 +207,15 @@ static void set_call(struct record *record, const struct parting *parting, const
 	finding->operation.count = odd->count;
 	finding->operation.peer_or_root = odd->root;
 	text_desync(record, odd, usual);
+	if (finding->confidence != RW_INCONCLUSIVE && alignment.kind != ALIGNMENT_NONE)
+		text_alignment(record, &alignment, alignment.kind == ALIGNMENT_EXTRA ? odd : usual, -1);
 	snprintf(what, sizeof(what),
 		 "their hosts have reported the calls of ranks %" PRIu32 " and %" PRIu32 ": call %" PRIu64
 		 " is the first that differs",
 		 search->sides[at].rank < search->sides[!at].rank ? search->sides[at].rank : search->sides[!at].rank,
 		 search->sides[at].rank < search->sides[!at].rank ? search->sides[!at].rank : search->sides[at].rank,
-		 search->until);
+		 search->from + 1);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "the calls themselves of all other ranks: only hashes of them were compared");
 }
 
 static void write_range(struct record *record, const struct world *world, const struct parting *parting,
@@ -247,10 +257,12 @@ static void write_text(struct record *record, const struct world *world, const s
 		 "hashes of the first %" PRIu64 " collective calls of %u ranks, by the messages of their hosts",
 		 parting->calls, parting->votes.count);
 	record_add_evidence(record, "messages", -1, what);
-	if (search)
-		set_call(record, parting, search);
-	else
+	if (search) {
+		set_call(record, search, vote_of(&parting->votes, search->sides[0].rank) == parting->votes.usual);
+		record_add_missing(record, "the calls themselves of all other ranks: only hashes of them were compared");
+	} else {
 		write_range(record, world, parting, odd, odd_count);
+	}
 	if (record->finding.confidence == RW_INCONCLUSIVE)
 		record_add_missing(
 		    record,
@@ -373,14 +385,51 @@ static uint32_t count_searches(const struct world *world)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < world->comm_count; i++)
-		count += world->comms[i]->search != NULL;
+		count += order_is_searching(world->comms[i]);
 	return count;
 }
 
-static void end_search(struct world_comm *comm)
+void order_end_search(struct world_comm *comm)
 {
 	free(comm->search);
 	comm->search = NULL;
+}
+
+/* As far as its host has reported; 0: it has not. */
+static uint64_t newest_calls(const struct world_member *member)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; member && member->orders && i < WORLD_ORDERS; i++)
+		newest = member->orders->newest[i].calls > newest ? member->orders->newest[i].calls : newest;
+	return newest;
+}
+
+void order_search(struct world *world, struct world_comm *comm, uint32_t usual, uint32_t odd, uint64_t now_ns)
+{
+	const struct world_member *left = world_member(world, comm, usual), *right = world_member(world, comm, odd);
+	uint64_t one = newest_calls(left), other = newest_calls(right), until = one < other ? one : other;
+
+	if (comm->search || comm->mixed || !until || count_searches(world) >= ORDER_SEARCHES)
+		return;
+	if (open_search(comm))
+		search_begin(comm->search, usual, odd, equal_until(left, right, until), until, now_ns);
+}
+
+bool order_is_searching(const struct world_comm *comm)
+{
+	return comm->search && comm->search->state <= SEARCH_FOLLOWS;
+}
+
+bool order_set_call(struct record *record, const struct world_comm *comm, uint32_t odd)
+{
+	const struct search *search = comm->search;
+
+	if (!search || search->state != SEARCH_FOUND || search->sides[1].rank != odd)
+		return false;
+	set_call(record, search, 1);
+	record_add_missing(record, "the calls of all other ranks: only those of these two were compared");
+	return true;
 }
 
 static void look_at(struct world *world, struct world_comm *comm, struct findings *findings, uint32_t *searches,
@@ -389,13 +438,13 @@ static void look_at(struct world *world, struct world_comm *comm, struct finding
 	comm->parting_looked_ns = now_ns;
 	if (!comm->search && *searches < ORDER_SEARCHES) {
 		search_early(world, comm, now_ns);
-		*searches += comm->search != NULL;
+		*searches += order_is_searching(comm);
 	}
 	if (now_ns >= comm->parted_ns + ORDER_SETTLE_NS)
 		judge(world, comm, findings, now_ns);
-	/* Another finding says it, with the calls. */
-	if (comm->parting_told && !comm->parting_calls)
-		end_search(comm);
+	/* The host's own finding says it, with the calls. */
+	if (comm->parting_told && !comm->parting_calls && !findings_open(findings, RW_KIND_DESYNC, TOLD_COMM | comm->index))
+		order_end_search(comm);
 }
 
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns)
@@ -408,10 +457,10 @@ void order_tick(struct world *world, struct findings *findings, uint64_t now_ns)
 			search_tick(comm->search, now_ns);
 		if (comm->parted_ns && !comm->mixed && !comm->parting_told && now_ns >= comm->parting_looked_ns + ORDER_LOOK_NS)
 			look_at(world, comm, findings, &searches, now_ns);
-		if (!comm->search || !comm->parting_told || comm->search->state == SEARCH_RUNS)
+		if (!comm->search || !comm->parting_calls || order_is_searching(comm))
 			continue;
 		if (comm->search->state == SEARCH_FOUND)
 			add_call(world, comm, findings, now_ns);
-		end_search(comm);
+		order_end_search(comm);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks that have made different collective calls than most while all ranks still make progress. It compares
+ * Finds ranks that have made different collective calls than most, while all ranks still make progress. It compares
  * ranks of several hosts by the hashes of their first calls, up to equal positions. A rank of which some calls were not
  * seen is never named: no hash of it is sent. docs/messages.md, "Order".
  */
@@ -23,6 +23,14 @@ enum { ORDER_SEARCHES = 64 /* communicators on which the call that differs is se
  * while it is being judged. UINT64_MAX: it is not so. */
 uint64_t order_parted_since(const struct world *world, const struct world_comm *comm, const struct findings *findings,
 			    uint64_t now_ns);
+/* Begins to search for the first call in which two ranks differ that wait in different calls, unless a search goes on
+ * there, or it is not known how many calls they have made. */
+void order_search(struct world *world, struct world_comm *comm, uint32_t usual, uint32_t odd, uint64_t now_ns);
+bool order_is_searching(const struct world_comm *comm);
+/* Writes what such a search has found about the rank that left the common calls. False: nothing is found. */
+bool order_set_call(struct record *record, const struct world_comm *comm, uint32_t odd);
+/* The ranks no longer wait so. */
+void order_end_search(struct world_comm *comm);
 /* Reports findings. Call it at each tick of the job half. */
 void order_tick(struct world *world, struct findings *findings, uint64_t now_ns);
 

@@ -14,6 +14,7 @@ static void look_between(struct search *search, uint64_t from, uint64_t until)
 		search->state = SEARCH_GIVEN_UP;
 	for (int i = 0; i < 2; i++) {
 		search->sides[i].asked_ns = 0;
+		search->sides[i].answered = false;
 		memset(search->sides[i].answers, 0, sizeof(search->sides[i].answers));
 	}
 }
@@ -37,13 +38,14 @@ bool search_take(struct search *search, uint32_t rank, const struct rw_message *
 	const struct rw_message_called *called = &message->called;
 	struct search_side *side = side_of(search, rank);
 
-	if (!side || !side->asked_ns || search->state != SEARCH_RUNS || called->from != (uint32_t)search->from ||
+	if (!side || !side->asked_ns || search->state > SEARCH_FOLLOWS || called->from != (uint32_t)search->from ||
 	    called->shift != search->shift)
 		return false;
 	if (!message->function) {
-		search->state = SEARCH_GIVEN_UP;
+		search->state = search->state == SEARCH_FOLLOWS ? SEARCH_FOUND : SEARCH_GIVEN_UP;
 		return true;
 	}
+	side->answered = true;
 	side->answers[called->index] = (struct search_answer){
 		.hash = called->hash,
 		.call = { .known = true, .sequence = called->sequence, .count = called->count, .root = called->root,
@@ -67,12 +69,21 @@ static uint64_t find_stretch(const struct search *search)
 	return last; /* their first `until` calls are known to differ */
 }
 
+/* All calls that a host knows come in one batch, and a rank that waits makes no more. */
+static void end_following(struct search *search, uint64_t now_ns)
+{
+	if ((search->sides[0].answered && search->sides[1].answered) || now_ns >= search->found_ns + SEARCH_FOLLOW_NS)
+		search->state = SEARCH_FOUND;
+}
+
 void search_tick(struct search *search, uint64_t now_ns)
 {
 	uint64_t stretch = search->state == SEARCH_RUNS ? find_stretch(search) : RW_CALLED_MAX;
 
 	if (search->state == SEARCH_RUNS && now_ns >= search->begun_ns + SEARCH_FOR_NS)
 		search->state = SEARCH_GIVEN_UP;
+	if (search->state == SEARCH_FOLLOWS)
+		end_following(search, now_ns);
 	if (search->state != SEARCH_RUNS || stretch == RW_CALLED_MAX)
 		return;
 	if (search->shift) {
@@ -80,15 +91,19 @@ void search_tick(struct search *search, uint64_t now_ns)
 		look_between(search, from, until < search->until ? until : search->until);
 		return;
 	}
-	const struct search_answer *left = &search->sides[0].answers[stretch], *right = &search->sides[1].answers[stretch];
-	if (!left->hash || !right->hash)
+	const struct search_answer left = search->sides[0].answers[stretch], right = search->sides[1].answers[stretch];
+	if (!left.hash || !right.hash)
 		return;
 	/* Equal calls show that one of the answers is not of the calls that were compared. */
-	search->state = call_is_same(&left->call, &right->call) ? SEARCH_GIVEN_UP : SEARCH_FOUND;
-	search->from += stretch;
-	search->until = search->from + 1;
-	search->sides[0].answers[0] = *left;
-	search->sides[1].answers[0] = *right;
+	if (call_is_same(&left.call, &right.call)) {
+		search->state = SEARCH_GIVEN_UP;
+		return;
+	}
+	look_between(search, search->from + stretch, search->from + stretch + RW_CALLED_MAX);
+	search->state = SEARCH_FOLLOWS;
+	search->found_ns = now_ns;
+	search->sides[0].answers[0] = left;
+	search->sides[1].answers[0] = right;
 }
 
 static bool lacks_answers(const struct search *search, const struct search_side *side)
@@ -104,7 +119,7 @@ static bool lacks_answers(const struct search *search, const struct search_side 
 bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask,
 		 uint64_t now_ns)
 {
-	if (search->state != SEARCH_RUNS || !lacks_answers(search, side) ||
+	if (search->state > SEARCH_FOLLOWS || !lacks_answers(search, side) ||
 	    (side->asked_ns && now_ns < side->asked_ns + SEARCH_AGAIN_NS))
 		return false;
 	side->asked_ns = now_ns;
@@ -112,7 +127,12 @@ bool search_asks(struct search *search, struct search_side *side, uint64_t comm,
 	return true;
 }
 
-const struct call *search_call(const struct search *search, uint32_t rank)
+uint32_t search_calls(const struct search *search, uint32_t rank, struct call *calls)
 {
-	return &search->sides[search->sides[1].rank == rank].answers[0].call;
+	const struct search_side *side = &search->sides[search->sides[1].rank == rank];
+	uint32_t count = 0;
+
+	for (; count < RW_CALLED_MAX && side->answers[count].hash; count++)
+		calls[count] = side->answers[count].call;
+	return count;
 }

@@ -9,6 +9,7 @@
 #include "analysis/known/ending.h"
 #include "analysis/job/circles.h"
 #include "analysis/job/ends.h"
+#include "analysis/job/order.h"
 #include "analysis/job/silence.h"
 #include "analysis/job/told.h"
 #include "analysis/report/naming.h"
@@ -515,6 +516,11 @@ static struct call call_of(const struct world_flight *flight)
 	};
 }
 
+static bool is_very(const struct call *call, const struct call *other)
+{
+	return call_is_same(call, other) && call->sequence == other->sequence;
+}
+
 /* How many stand in this very call. */
 static uint32_t count_calls(const struct look *look, const struct world_comm *comm, const struct call *call)
 {
@@ -525,7 +531,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 		if (!flight || job_place_is_transfer(flight))
 			continue;
 		struct call other = call_of(flight);
-		count += call_is_same(call, &other) && call->sequence == other.sequence;
+		count += is_very(call, &other);
 	}
 	return count;
 }
@@ -542,56 +548,123 @@ static bool all_last(const struct look *look, const struct world_comm *comm)
 	return true;
 }
 
-/* Members wait in calls that never meet. Who makes another call than more than half of all ranks has parted from
- * them. */
-static void tell_desync(struct look *look, const struct job_place *place)
+/* Members that wait in different calls, and never meet. */
+struct parted {
+	struct call usual, odd; /* what most of them wait in, and the last of the others */
+	struct job_place at;    /* of the usual call */
+	uint32_t one;           /* a rank that waits in it */
+	uint32_t *ranks, count; /* who is reported: the others, or all where no call has a majority. Room for all members */
+	bool majority;          /* more than half of all ranks wait in the usual call */
+	bool alike;             /* all others wait in one */
+	bool adopted;           /* the host of one of them has found it */
+};
+
+/* The collective in which it waits; NULL: in none. */
+static const struct world_flight *waits_in_collective(const struct look *look, const struct world_member *member)
 {
-	const struct world_comm *comm = place->comm;
-	struct call usual = call_of(&place->flight), odd = { 0 };
-	uint32_t most = 0, others = 0, *ranks = calloc(comm->member_count + 1, sizeof(*ranks));
-	struct job_place at = *place;
+	const struct world_flight *flight = job_place_waits_in(look->world, member, look->now_ns);
+
+	return flight && !job_place_is_transfer(flight) ? flight : NULL;
+}
+
+static void find_usual(const struct look *look, const struct world_comm *comm, struct parted *parted)
+{
+	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
-		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || job_place_is_transfer(flight))
+		const struct world_flight *flight = waits_in_collective(look, &comm->members[i]);
+		struct call call = flight ? call_of(flight) : (struct call){ 0 };
+		uint32_t count = flight ? count_calls(look, comm, &call) : 0;
+		if (count <= most)
+			continue;
+		most = count;
+		parted->usual = call;
+		parted->at.flight = *flight;
+		parted->one = comm->members[i].rank;
+	}
+	parted->majority = comm->size && most * 2 > (uint32_t)comm->size;
+}
+
+static void find_others(const struct look *look, const struct world_comm *comm, struct parted *parted)
+{
+	parted->alike = true;
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_flight *flight = waits_in_collective(look, &comm->members[i]);
+		if (!flight)
 			continue;
 		struct call call = call_of(flight);
-		uint32_t count = count_calls(look, comm, &call);
-		if (count > most) {
-			most = count;
-			usual = call;
-			at.flight = *flight;
-		}
+		bool same = is_very(&parted->usual, &call);
+		parted->alike &= same || !parted->odd.known || is_very(&parted->odd, &call);
+		parted->odd = same ? parted->odd : call;
+		parted->adopted |= look->world->ranks[comm->members[i].rank].found & (1u << RW_KIND_DESYNC);
+		if (!parted->majority || !same)
+			parted->ranks[parted->count++] = comm->members[i].rank;
 	}
-	bool majority = comm->size && most * 2 > (uint32_t)comm->size, adopted = false;
-	for (uint32_t i = 0; ranks && i < comm->member_count; i++) {
-		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
-		if (!flight || job_place_is_transfer(flight))
-			continue;
-		struct call call = call_of(flight);
-		bool same = call_is_same(&usual, &call) && usual.sequence == call.sequence;
-		odd = same ? odd : call;
-		adopted |= look->world->ranks[comm->members[i].rank].found & (1u << RW_KIND_DESYNC);
-		if (!majority || !same)
-			ranks[others++] = comm->members[i].rank;
+	sort_u32(parted->ranks, parted->count);
+}
+
+/* They parted at some call before those in which they wait, and what they did there is what helps. */
+static bool is_searched(const struct parted *parted)
+{
+	return parted->majority && parted->alike && parted->count;
+}
+
+static void tell_parted(struct look *look, const struct parted *parted)
+{
+	const struct world_comm *comm = parted->at.comm;
+	struct record *record = make(look, RW_KIND_DESYNC, RW_SCOPE_RANK, parted->ranks, parted->count, &parted->at);
+
+	if (!record)
+		return;
+	record->subject = TOLD_COMM | comm->index;
+	record->finding.severity = RW_CRITICAL;
+	record->finding.confidence = parted->majority ? RW_LIKELY : RW_INCONCLUSIVE;
+	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
+	if (!is_searched(parted) || !order_set_call(record, comm, parted->ranks[0])) {
+		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of each rank, "
+					   "and not every call");
+		text_desync(record, &parted->odd, &parted->usual);
 	}
-	if (ranks)
-		sort_u32(ranks, others);
+	tell(look, record);
+}
+
+/* Who makes another call than more than half of all ranks has parted from them. */
+static void tell_desync(struct look *look, const struct job_place *place)
+{
+	struct world_comm *comm = look->world->comms[place->comm->index];
+	struct parted parted = { .at = *place, .ranks = calloc(comm->member_count + 1, sizeof(*parted.ranks)) };
+
+	if (!parted.ranks)
+		return;
+	find_usual(look, comm, &parted);
+	find_others(look, comm, &parted);
 	/* What the order of calls has told already: analysis/job/order.h. */
 	bool told = comm->parting_told && !open_has(&look->stand->open, RW_KIND_DESYNC, TOLD_COMM | comm->index);
-	bool due = all_last(look, comm) && odd.known && !adopted && !told;
-	struct record *record = ranks && due ? make(look, RW_KIND_DESYNC, RW_SCOPE_RANK, ranks, others, &at) : NULL;
-	if (record) {
-		record->subject = TOLD_COMM | comm->index;
-		record->finding.severity = RW_CRITICAL;
-		record->finding.confidence = majority ? RW_LIKELY : RW_INCONCLUSIVE;
-		told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
-		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of "
-					   "each rank, and not every call");
-		text_desync(record, &odd, &usual);
-		tell(look, record);
+	if (all_last(look, comm) && parted.odd.known && !parted.adopted && !told) {
+		if (is_searched(&parted))
+			order_search(look->world, comm, parted.one, parted.ranks[0], look->now_ns);
+		if (!is_searched(&parted) || !order_is_searching(comm) || waited_ns(look, place) >= STAND_SEARCH_NS)
+			tell_parted(look, &parted);
 	}
-	free(ranks);
+	free(parted.ranks);
+}
+
+static bool is_parted(const struct look *look, const struct world_comm *comm)
+{
+	for (uint32_t i = 0; i < look->place_count; i++)
+		if (look->places[i].comm == comm && look->places[i].parted)
+			return true;
+	return false;
+}
+
+/* Of members that have gone on. */
+static void end_searches(struct look *look)
+{
+	for (uint32_t i = 0; i < look->world->comm_count; i++) {
+		struct world_comm *comm = look->world->comms[i];
+		if (comm->search && !comm->parted_ns && !is_parted(look, comm))
+			order_end_search(comm);
+	}
 }
 
 static void tell_blind(struct look *look, uint32_t host)
@@ -650,6 +723,7 @@ static void judge(struct look *look)
 	for (uint32_t i = 0; i < look->place_count; i++)
 		if (look->places[i].parted)
 			tell_desync(look, &look->places[i]);
+	end_searches(look);
 	if (!tell_circle(look))
 		tell_standstill(look);
 	for (uint32_t i = 0; i < look->world->host_count; i++)

@@ -27,10 +27,20 @@ JOBS = {
     "gpu-even": ({"straggler"}, True),
     "nan": ({"nan"}, True),
     "count": ({"desync"}, False),
+    "skip": ({"desync"}, False),
+    "extra": ({"desync"}, False),
+    "order": ({"desync"}, False),
     "exit": ({"gone"}, False),
     "abort": ({"gone"}, False),
 }
 UNSURE = {"exit", "abort"}
+# What the ranks did otherwise, however many calls further they wait.
+WORDS = {
+    "count": "calls AllGather #350 of 512 bf16 ",
+    "skip": "; it has left out AllGather of 1024 bf16",
+    "extra": "; it has made one call more, AllGather of 1024 bf16",
+    "order": "; it has called these two in the other order",
+}
 
 
 def named(found, unsure=False):
@@ -38,11 +48,16 @@ def named(found, unsure=False):
     return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and (unsure or one["confidence"] != "inconclusive")}
 
 
-def judge(failures, what, kinds, found):
+def judge(failures, name, how, every):
+    kinds, what = JOBS[name][0], f"{name}, {how}"
+    found = named(every, name in UNSURE)
     right = {name for name in found if name[0] in kinds and name[1] == (FAULTY,)}
     failures.check(right, f"{what}: rank {FAULTY} is named: {sorted(found)}")
     wrong = {name for name in found if set(name[1]) - {FAULTY}}
     failures.check(not wrong, f"{what}: and nobody else: {sorted(wrong)}", always=True)
+    texts = [one["text"] for one in every if one.get("kind") in kinds]
+    if name in WORDS:
+        failures.check(texts and WORDS[name] in texts[-1], f"{what}: what it did: {texts[-1:]}")
 
 
 def report(boxes):
@@ -84,11 +99,11 @@ def play_job(failures, name):
         for node in job.nodes.values():
             nodes.end(node, failures, f"{name}: a node's collector")
         half.wait(90)
-        judge(failures, f"{name}, live", kinds, named(nodes.findings(half), unsure))
+        judge(failures, name, "live", nodes.findings(half))
         together = all_boxes(play)
-        judge(failures, f"{name}, its boxes as one machine's", kinds, named(report(together), unsure))
+        judge(failures, name, "its boxes as one machine's", report(together))
         spread(together)
-        judge(failures, f"{name}, as those of {HOSTS}", kinds, named(report(together), unsure))
+        judge(failures, name, f"as those of {HOSTS}", report(together))
         if failures.count:
             print(half.err.text()[-2000:])
         server.kill()

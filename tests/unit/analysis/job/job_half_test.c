@@ -373,6 +373,8 @@ Test(job_half, names_who_calls_something_else_than_most)
 	job.seconds = 40;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_DESYNC, 3);
+	cr_expect_str_eq(many_hosts_find(&result, RW_KIND_DESYNC, true)->text,
+			   "rank 3 calls AllGather #0 of 1048576 bf16 on a communicator of 4 ranks where ranks 1,5,7 call AllReduce #37 of 1048576 bf16");
 	/* Of two, nobody knows which is right. */
 	job = usual(MANY_PIPELINE, MANY_DESYNC);
 	job.seconds = 40;

@@ -49,7 +49,7 @@ static unsigned play(struct search *search, uint64_t from, uint64_t until, uint6
 	unsigned asks = 0;
 
 	search_begin(search, 0, 1, from, until, 1);
-	for (uint64_t at_ns = 1; search->state == SEARCH_RUNS && at_ns < 1000 * SEARCH_FOR_NS; at_ns += SEARCH_AGAIN_NS / 8) {
+	for (uint64_t at_ns = 1; search->state <= SEARCH_FOLLOWS && at_ns < 1000 * SEARCH_FOR_NS; at_ns += SEARCH_AGAIN_NS / 8) {
 		for (int side = 0; side < RANKS; side++) {
 			struct rw_message_ask_calls ask;
 			if (!search_asks(search, &search->sides[side], COMM, &ask, at_ns))
@@ -70,6 +70,7 @@ Test(search, finds_the_first_call_that_differs_wherever_it_lies)
 {
 	static const uint64_t lengths[] = { 1, 2, 15, 16, 17, 31, 32, 33, 255, 256, 257, 4000, 16384 };
 	struct search search;
+	struct call calls[RW_CALLED_MAX], odd[RW_CALLED_MAX];
 
 	srand(3);
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
@@ -78,11 +79,17 @@ Test(search, finds_the_first_call_that_differs_wherever_it_lies)
 			uint64_t differs = from + (turn < 2 ? 0 : turn < 4 ? lengths[i] - 1 : (uint64_t)rand() % lengths[i]);
 			unsigned asks = play(&search, from, from + lengths[i], differs, turn % 4);
 			cr_assert_eq(search.state, SEARCH_FOUND, "%lu of %lu", differs, lengths[i]);
-			cr_expect_eq(search.until, differs + 1);
-			cr_expect_eq(search_call(&search, 1)->count, search_call(&search, 0)->count + 1);
-			cr_expect_eq(search_call(&search, 0)->sequence, differs);
-			if (turn % 4 == 0)
-				cr_expect_leq(asks, 8, "%u: 16^4 calls need four rounds", asks);
+			uint32_t known = search_calls(&search, 0, calls), others = search_calls(&search, 1, odd);
+			cr_expect_eq(search.from, differs);
+			cr_assert(known && others);
+			cr_expect_eq(odd[0].count, calls[0].count + 1);
+			for (uint32_t k = 0; k < known; k++)
+				cr_expect_eq(calls[k].sequence, differs + k, "those that follow");
+			if (turn % 4)
+				continue;
+			cr_expect_eq(known, RW_CALLED_MAX);
+			cr_expect_eq(others, RW_CALLED_MAX);
+			cr_expect_leq(asks, 10, "%u: 16^4 calls need four rounds, and one for those that follow", asks);
 		}
 	}
 }
@@ -107,6 +114,37 @@ Test(search, gives_up_where_nothing_is_kept_or_nobody_answers)
 	cr_expect_eq(search.state, SEARCH_GIVEN_UP);
 	search_begin(&search, 0, 1, 0, UINT64_MAX, 1);
 	cr_expect_eq(search.state, SEARCH_GIVEN_UP, "no rank has made so many calls");
+}
+
+/* A host that does not answer about the calls that follow does not keep the one that was found from being reported. */
+Test(search, does_not_need_the_calls_that_follow)
+{
+	struct rw_message gone = { .type = RW_MESSAGE_CALLED, .rank = 1, .called.from = 9 };
+	struct call calls[RW_CALLED_MAX];
+
+	for (int says_no = 0; says_no < 2; says_no++) {
+		struct search search;
+		struct rw_message_ask_calls ask;
+		search_begin(&search, 0, 1, 9, 10, 1);
+		for (int side = 0; side < RANKS; side++) {
+			cr_assert(search_asks(&search, &search.sides[side], COMM, &ask, 1));
+			struct rw_message message = answer_of((uint32_t)side, &ask, 0, 9);
+			cr_assert(search_take(&search, (uint32_t)side, &message));
+		}
+		search_tick(&search, 1000);
+		cr_assert_eq(search.state, SEARCH_FOLLOWS);
+		cr_assert(search_asks(&search, &search.sides[1], COMM, &ask, 1000));
+		cr_expect_eq(ask.from, 9);
+		cr_expect_eq(ask.shift, 0);
+		if (says_no)
+			cr_expect(search_take(&search, 1, &gone));
+		search_tick(&search, 999 + SEARCH_FOLLOW_NS);
+		cr_expect_eq(search.state, says_no ? SEARCH_FOUND : SEARCH_FOLLOWS);
+		search_tick(&search, 1000 + SEARCH_FOLLOW_NS);
+		cr_expect_eq(search.state, SEARCH_FOUND);
+		cr_expect_eq(search_calls(&search, 0, calls), 1);
+		cr_expect_eq(calls[0].sequence, 9);
+	}
 }
 
 /* All answers say that the calls are the same: what their hashes were made of is not what is kept. */

@@ -13,6 +13,7 @@ struct together {
 	uint32_t clean, failed;     /* at the end of the program, and with an error */
 	uint32_t killed, killed_rank; /* by the kernel, or by a signal of a crash: how many, and the last of them */
 	uint32_t absent, absent_rank; /* in no operation when they failed: likewise */
+	uint32_t asked, asked_host;   /* by a signal of a launcher or scheduler: how many, and their host; WORLD_NONE: of several */
 };
 
 /* Boxes alone only say whether it was through exit(), and that is no end of a program that others wait for. Who ended
@@ -57,6 +58,10 @@ static void add(const struct world *world, struct together *together, const stru
 	together->count++;
 	together->clean += ending == ENDING_CLEAN;
 	together->failed += is_failure(ending);
+	if (ending == ENDING_ASKED) {
+		together->asked_host = !together->asked || together->asked_host == rank->host ? rank->host : WORLD_NONE;
+		together->asked++;
+	}
 	if (is_failure(ending) && !waited(world, rank)) {
 		together->absent++;
 		together->absent_rank = number;
@@ -156,15 +161,18 @@ static bool is_awaited_by_dead(const struct world *world, const struct world_com
 	return false;
 }
 
-/* All others failed while they waited, one of them where this one had not come. A launcher, or a watchdog, may have ended
- * it for being the last. */
-static bool is_missed(const struct world *world, const struct together *together)
+/* All others failed while they waited, or its launcher asked them to end, and it had not come where another one waited or
+ * waits. A launcher, or a watchdog, may have ended it for being the last. */
+static bool is_missed(const struct world *world, const struct together *together, const bool *missing)
 {
 	const struct world_rank *rank = &world->ranks[together->absent_rank];
+	bool by_launcher = together->asked && together->asked_host == rank->host;
 
-	if (together->absent != 1 || together->failed != together->count ||
+	if (together->absent != 1 || together->failed + (by_launcher ? together->asked : 0) != together->count ||
 	    together->count + count_alive(world) <= ENDS_VICTIMS)
 		return false;
+	if (missing[together->absent_rank])
+		return true;
 	for (uint32_t i = 0; i < rank->membership_count; i++) {
 		const struct world_comm *comm = world->comms[rank->memberships[i].comm];
 		if (is_awaited_by_dead(world, comm, &comm->members[rank->memberships[i].member]))
@@ -190,7 +198,7 @@ struct ends_first ends_find_first(const struct world *world, const bool *missing
 	} else if (is_killed_first(world, &together)) {
 		first.rank = together.killed_rank;
 		first.confidence = RW_LIKELY;
-	} else if (is_missed(world, &together) && !is_anybody_unheard(world, now_ns)) {
+	} else if (is_missed(world, &together, missing) && !is_anybody_unheard(world, now_ns)) {
 		first.rank = together.absent_rank;
 		first.missed = true;
 	}

@@ -22,12 +22,15 @@ def start(play, *options):
                       RANKWATCH_GPU_TIME="watermark")
 
 
+def explained(job):
+    """The straggler as it was said live with a cause; rows can name it before one is known."""
+    return [finding for _, finding in list(job.out.json()) if finding.get("kind") == "straggler"
+            and (finding["cause"] or {}).get("class") not in (None, "unknown")]
+
+
 def told(job):
-    """The straggler as it was said live, once more than its own black box has been looked at."""
-    for _, finding in list(job.out.json()):
-        if finding.get("kind") == "straggler" and finding["cause"] and LEVELS.index(finding["level"]) > LEVELS.index("self"):
-            return finding
-    return None
+    """The first of these for which more than its own black box has been looked at."""
+    return next((finding for finding in explained(job) if LEVELS.index(finding["level"]) > LEVELS.index("self")), None)
 
 
 def report_all(play, directory):
@@ -82,7 +85,7 @@ def killed(failures):
             return
         play.kill_everything()
         job.wait(10)
-        live = [finding for _, finding in job.out.json() if finding.get("kind") == "straggler" and finding["cause"]][-1]
+        live = explained(job)[-1]
         findings, said = report(play, play.boxes)
         check_same(failures, "from the boxes", live, findings)
         failures.check("left out" not in said, f"nothing is damaged: {said}")

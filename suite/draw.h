@@ -73,6 +73,7 @@ struct suite_draw {
 	enum suite_shape shape;
 	int ranks, width, layers; /* width: of a group, or stages */
 	int per_host;
+	bool apart;		  /* each host has a collector of its own, and the job is judged by their messages */
 	bool alike;		  /* all layers have operations of one size */
 	double step_ms;
 	int steps;

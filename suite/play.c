@@ -356,7 +356,8 @@ static void run(struct play *play)
 void suite_play(const struct suite_draw *draw, struct suite_course *course, analysis_emit *emit, void *argument,
 		struct analysis_account *account)
 {
-	struct analysis *analysis = analysis_new(false, emit, argument);
+	struct suite_collectors *collectors = suite_collectors_new(draw, emit, argument);
+	struct analysis *analysis = suite_collectors_analysis(collectors, 0);
 	struct play play = { .draw = draw, .course = course, .chances = { 0x9a9e0000u + draw->seed } };
 	struct analysis_summary summary;
 	size_t ranks = (size_t)draw->ranks;
@@ -365,8 +366,8 @@ void suite_play(const struct suite_draw *draw, struct suite_course *course, anal
 					 .differences = calloc(ranks, sizeof(float)) };
 	play.ranks = calloc(ranks, sizeof(*play.ranks));
 	play.hosts = calloc(ranks, sizeof(*play.hosts));
-	play.records = records_new(draw, analysis);
-	if (!analysis || !course->noise || !course->differences || !play.ranks || !play.hosts)
+	play.records = records_new(draw, collectors);
+	if (!course->noise || !course->differences || !play.ranks || !play.hosts)
 		suite_give_up();
 	for (size_t i = 0; i < ranks; i++) {
 		play.ranks[i] = (struct rank){ .host_ms = RECORDS_BEGIN_MS, .gpu_ms = RECORDS_BEGIN_MS,
@@ -378,10 +379,12 @@ void suite_play(const struct suite_draw *draw, struct suite_course *course, anal
 	run(&play);
 	analysis_summarise(analysis, &summary);
 	course->steps_seen = summary.steps;
-	if (account)
+	if (account && draw->apart)
+		*account = (struct analysis_account){ 0 };
+	else if (account)
 		analysis_tell_account(analysis, account);
 	records_free(play.records);
-	analysis_free(analysis);
+	suite_collectors_free(collectors);
 	free(play.ranks);
 	free(play.hosts);
 }

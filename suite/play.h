@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a drawn job into an analysis, as a collector sees it: every 100 ms what has changed since the last poll,
+ * Plays a drawn job into an analysis, or into those of its hosts, as collectors see it: every 100 ms what has changed since the last poll,
  * operations in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
  */
 #ifndef SUITE_PLAY_H
@@ -20,7 +20,8 @@ struct suite_course {
 	double now_ms, struck_ms;
 };
 
-/* Findings go to `emit`, during which the course is up to date. */
+/* Findings go to `emit`, during which the course is up to date. account: of all ranks, where one collector sees them; else
+ * it is not known. NULL: it is not wanted. */
 void suite_play(const struct suite_draw *draw, struct suite_course *course, analysis_emit *emit, void *argument,
 		struct analysis_account *account);
 

@@ -36,7 +36,7 @@ struct box {
 
 struct records {
 	const struct suite_draw *draw;
-	struct analysis *analysis;
+	struct suite_collectors *collectors;
 	struct chances chances;
 	struct box *boxes;
 	struct analysis_wait *waits; /* not shown yet */
@@ -61,6 +61,11 @@ int records_hosts(const struct suite_draw *draw, bool outer)
 	return hosts < members ? hosts : members;
 }
 
+static struct analysis *analysis_of(const struct records *records, int rank)
+{
+	return suite_collectors_analysis(records->collectors, rank);
+}
+
 static uint64_t ns(double ms)
 {
 	return isfinite(ms) && ms > 0 ? (uint64_t)(ms * 1e6) : 0;
@@ -75,7 +80,7 @@ static void join(struct records *records, int rank, uint32_t index, uint64_t id,
 						      .created_ns = 1,
 						      .api_count = records->boxes[rank].announced[index] };
 
-	if (analysis_add_communicator(records->analysis, (analysis_process_id)(PROCESS_BASE + rank), index,
+	if (analysis_add_communicator(analysis_of(records, rank), (analysis_process_id)(PROCESS_BASE + rank), index,
 				      &communicator))
 		suite_give_up();
 }
@@ -113,18 +118,18 @@ static void announce(struct records *records, int rank)
 		 8 + ((unsigned)rank & 31));
 	const struct analysis_process process = { .id = (analysis_process_id)(PROCESS_BASE + rank),
 						  .pid = 10000 + rank, .box = &box };
-	if (analysis_add_process(records->analysis, &process))
+	if (analysis_add_process(analysis_of(records, rank), &process))
 		suite_give_up();
 	join_all(records, rank);
 }
 
-struct records *records_new(const struct suite_draw *draw, struct analysis *analysis)
+struct records *records_new(const struct suite_draw *draw, struct suite_collectors *collectors)
 {
 	struct records *records = calloc(1, sizeof(*records));
 
 	if (!records)
 		suite_give_up();
-	*records = (struct records){ .draw = draw, .analysis = analysis, .chances = { 0x10000u + draw->seed }, .ended = -1,
+	*records = (struct records){ .draw = draw, .collectors = collectors, .chances = { 0x10000u + draw->seed }, .ended = -1,
 				     .next_ms = RECORDS_BEGIN_MS, .nvml_ms = RECORDS_BEGIN_MS, .throttled_ms = INFINITY };
 	records->boxes = calloc((size_t)draw->ranks, sizeof(*records->boxes));
 	if (!records->boxes)
@@ -314,7 +319,7 @@ static void show_operations(struct records *records, int rank, uint64_t now_ns)
 				slot.started_seen_ns = 0;
 			if (!(known & RW_KNOWN_DONE))
 				slot.done_seen_ns = 0;
-			if (analysis_add_operation(records->analysis, (analysis_process_id)(PROCESS_BASE + rank),
+			if (analysis_add_operation(analysis_of(records, rank), (analysis_process_id)(PROCESS_BASE + rank),
 						   &slot))
 				suite_give_up();
 		}
@@ -333,7 +338,7 @@ static void show_waits(struct records *records, uint64_t now_ns)
 	for (size_t i = 0; i < records->wait_count; i++) {
 		if (records->waits[i].end_ns > now_ns)
 			records->waits[kept++] = records->waits[i];
-		else if (analysis_add_wait(records->analysis, &records->waits[i]))
+		else if (analysis_add_wait(analysis_of(records, (int)records->waits[i].process - PROCESS_BASE), &records->waits[i]))
 			suite_give_up();
 	}
 	records->wait_count = kept;
@@ -356,11 +361,11 @@ static void show_end(struct records *records)
 	records->reported = true;
 	for (size_t i = 0; i < sizeof(lives) / sizeof(*lives); i++)
 		if (lives[i].how == records->draw->fault)
-			analysis_set_life(records->analysis, (analysis_process_id)(PROCESS_BASE + records->ended),
+			analysis_set_life(analysis_of(records, records->ended), (analysis_process_id)(PROCESS_BASE + records->ended),
 					  lives[i].life, lives[i].status, ns(records->ended_ms + 50));
 }
 
-/* An analysis keeps the GPUs of one machine. Here it has the ranks of all: those at fault, and some to compare them
+/* An analysis keeps the GPUs of one machine. Here it may have the ranks of all: those at fault, and some to compare them
  * with. */
 static bool has_shown_gpu(const struct suite_draw *draw, int rank)
 {
@@ -380,7 +385,7 @@ static void show_gpus(struct records *records)
 						    .remap_pending = -1, .remap_failure = -1, .memory_used = -1,
 						    .memory_total = -1, .nvlink_errors = -1 };
 		snprintf(state.pci, sizeof(state.pci), "%08x:%02x:00.0", (unsigned)rank >> 5, 8 + ((unsigned)rank & 31));
-		if (analysis_add_gpu_state(records->analysis, &state))
+		if (analysis_add_gpu_state(analysis_of(records, rank), &state))
 			suite_give_up();
 	}
 	records->nvml_ms += NVML_MS;
@@ -401,6 +406,6 @@ void records_show(struct records *records, double until_ms, double *now_ms)
 		show_end(records);
 		if (records->draw->cause == CAUSE_THROTTLED && records->nvml_ms <= records->next_ms)
 			show_gpus(records);
-		analysis_tick(records->analysis, ns(records->next_ms));
+		suite_collectors_tick(records->collectors, ns(records->next_ms));
 	}
 }

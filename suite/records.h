@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a node shows of a drawn job: black boxes that fill, waits of threads, NVML; shown to an analysis look by
+/* What hosts show of a drawn job: black boxes that fill, waits of threads, NVML; shown to their collectors look by
  * look. */
 #ifndef SUITE_RECORDS_H
 #define SUITE_RECORDS_H
 
-#include "analysis/analysis.h"
+#include "suite/collectors.h"
 #include "suite/draw.h"
 
 enum { SUITE_MEMBERS = 1024, RECORDS_BEGIN_MS = 1000 };
@@ -24,7 +24,7 @@ struct operation_times {
 
 struct records;
 
-struct records *records_new(const struct suite_draw *draw, struct analysis *analysis);
+struct records *records_new(const struct suite_draw *draw, struct suite_collectors *collectors);
 void records_free(struct records *records);
 void records_operation(struct records *records, int rank, struct call call, struct operation_times times);
 /* Its main thread does something else, which is seen when it is over. */

@@ -15,12 +15,13 @@
 #include "console/trials/suite_tally.h"
 #include "identity/decimal.h"
 
-enum { KEY_FIRST = 0x100, KEY_JOBS, KEY_RANKS, KEY_FAULT, KEY_SHAPE };
+enum { KEY_FIRST = 0x100, KEY_JOBS, KEY_RANKS, KEY_FAULT, KEY_SHAPE, KEY_PER_HOST };
 enum {
 	JOBS = 300,
 	RANKS = 32,
 	RANKS_LEAST = 8,
 	RANKS_MOST = 1024,
+	PER_HOST_MOST = 64,
 	JOBS_MOST = 1000000,
 	SEED_MOST = 1000000000,
 	UNWANTED_MOST = 100000
@@ -28,6 +29,7 @@ enum {
 
 struct options {
 	unsigned first, jobs, ranks;
+	unsigned per_host; /* 0: one collector sees all ranks */
 	int fault, shape; /* -1: all */
 	char **seeds;     /* of the command line; NULL: those from `first` on */
 	int seed_count;
@@ -98,6 +100,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_RANKS:
 		options->ranks = number(state, "--ranks", argument, RANKS_LEAST, RANKS_MOST);
 		return 0;
+	case KEY_PER_HOST:
+		options->per_host = number(state, "--per-host", argument, 1, PER_HOST_MOST);
+		return 0;
 	case KEY_FAULT:
 		options->fault = named(state, "--fault", argument, fault_name, FAULTS);
 		return 0;
@@ -134,16 +139,29 @@ static void catch_ends(void)
 /* What plays a job again, but for its number: with another limit of ranks the same number is another job. */
 static void write_again(const struct options *options, char *again, size_t room)
 {
-	if (options->ranks == RANKS)
-		snprintf(again, room, "rankwatch suite");
-	else
-		snprintf(again, room, "rankwatch suite --ranks %u", options->ranks);
+	char ranks[32] = "", per_host[32] = "";
+
+	if (options->ranks != RANKS)
+		snprintf(ranks, sizeof(ranks), " --ranks %u", options->ranks);
+	if (options->per_host)
+		snprintf(per_host, sizeof(per_host), " --per-host %u", options->per_host);
+	snprintf(again, room, "rankwatch suite%s%s", ranks, per_host);
 }
 
+static struct suite_draw draw_job(const struct options *options, unsigned seed)
+{
+	struct suite_draw draw = suite_draw(seed, (int)options->ranks);
+
+	draw.apart = options->per_host;
+	draw.per_host = options->per_host ? (int)options->per_host : draw.per_host;
+	return draw;
+}
+
+/* With --per-host, not those that have room on one host. */
 static bool is_wanted(const struct options *options, const struct suite_draw *draw)
 {
 	return (options->fault < 0 || (int)draw->fault == options->fault) &&
-	       (options->shape < 0 || (int)draw->shape == options->shape);
+	       (options->shape < 0 || (int)draw->shape == options->shape) && (!draw->apart || draw->ranks > draw->per_host);
 }
 
 /* reported: each finding goes there, too. 0 or -ENOMEM. */
@@ -174,7 +192,7 @@ static int play_drawn(const struct options *options, struct suite_tally *tally)
 	progress_begin(&progress, "playing", options->jobs, "job");
 	for (unsigned seed = options->first;
 	     tally->count < options->jobs && unwanted < UNWANTED_MOST && !ended_by && !err; seed++) {
-		struct suite_draw draw = suite_draw(seed, (int)options->ranks);
+		struct suite_draw draw = draw_job(options, seed);
 		if (!is_wanted(options, &draw)) {
 			unwanted++;
 			continue;
@@ -204,7 +222,7 @@ static int play_seeds(const struct options *options, struct suite_tally *tally)
 	for (int i = 0; i < options->seed_count && !ended_by && !err; i++) {
 		uint64_t seed = 0;
 		decimal_whole(options->seeds[i], SEED_MOST, &seed);
-		struct suite_draw draw = suite_draw((unsigned)seed, (int)options->ranks);
+		struct suite_draw draw = draw_job(options, (unsigned)seed);
 		err = play(options, tally, &draw, options->json ? NULL : stdout);
 		if (!err && !options->json)
 			suite_tally_print_job(&tally->jobs[tally->count - 1], stdout, width());
@@ -241,6 +259,9 @@ static const struct argp_option suite_options[] = {
 	  "The number of the first job (default 0): the same number is the same job on every machine", 0 },
 	{ "jobs", KEY_JOBS, "N", 0, "How many jobs are played (default 300)", 0 },
 	{ "ranks", KEY_RANKS, "N", 0, "Jobs of at most so many ranks, 8 to 1024 (default 32)", 0 },
+	{ "per-host", KEY_PER_HOST, "N", 0,
+	  "Jobs over hosts of N ranks each, 1 to 64: each host has a collector of its own, and the job is judged by their "
+	  "messages, of which one in 20 is lost and one in 20 comes late (default: one collector sees all ranks)", 0 },
 	{ "fault", KEY_FAULT, "NAME", 0, "Jobs with this fault only, as the table names it; \"healthy\": without one",
 	  0 },
 	{ "shape", KEY_SHAPE, "NAME", 0, "Jobs of this shape only: FSDP, DDP, HSDP, TP or pipeline", 0 },
@@ -265,6 +286,7 @@ static const struct argp suite_argp = {
 	       "  rankwatch suite\n"
 	       "  rankwatch suite --first 8000000 --jobs 750\n"
 	       "  rankwatch suite --fault creep --shape pipeline --jobs 50\n"
+	       "  rankwatch suite --per-host 4\n"
 	       "  rankwatch suite 44\n",
 };
 

@@ -52,6 +52,26 @@ bool job_place_is_same(const struct world_flight *left, const struct world_fligh
 	return left->sequence == right->sequence && (are_transfers || left->function == right->function);
 }
 
+struct call job_place_call(const struct world_flight *flight)
+{
+	return (struct call){
+		.known = true,
+		.sequence = flight->sequence,
+		.count = flight->count,
+		.root = flight->peer_or_root,
+		.function = flight->function & (uint8_t)~RW_MESSAGE_APART,
+		.dtype = flight->dtype,
+		.unannounced = flight->function & RW_MESSAGE_APART,
+	};
+}
+
+bool job_place_is_same_call(const struct world_flight *left, const struct world_flight *right)
+{
+	const struct call call = job_place_call(left), other = job_place_call(right);
+
+	return job_place_is_same(left, right) && (job_place_is_transfer(left) || call_is_same(&call, &other));
+}
+
 static const struct world_flight *waits_in_one(const struct world *world, const struct world_member *member,
 					       bool transfer, uint64_t now_ns)
 {
@@ -68,7 +88,7 @@ static bool find_place(const struct world *world, const struct world_comm *comm,
 		const struct world_flight *flight = waits_in_one(world, &comm->members[i], transfers, now_ns);
 		if (!flight)
 			continue;
-		place->parted |= place->waiters && !job_place_is_same(flight, &place->flight);
+		place->parted |= place->waiters && !job_place_is_same_call(flight, &place->flight);
 		if (!place->waiters || flight->since_ns < place->flight.since_ns) {
 			place->flight = *flight;
 			place->waiter = comm->members[i].comm_rank;

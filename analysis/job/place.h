@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analysis/job/world.h"
+#include "analysis/known/call_order.h"
 
 #define JOB_PLACE_FRESH_NS 3500000000u  /* a FLIGHT is sent every second: one that has not come for this long is over */
 
@@ -18,7 +19,7 @@ struct job_place {
 	int32_t waiter;             /* … which is this rank of the communicator */
 	uint64_t since_ns;          /* when the last of them arrived */
 	uint32_t waiters, missing, unknown;
-	bool parted; /* members wait in different operations */
+	bool parted; /* members wait in different operations, or call one differently */
 	bool by_gpu; /* the GPUs of all of them have arrived */
 };
 
@@ -45,6 +46,10 @@ bool job_place_is_transfer(const struct world_flight *flight);
 /* Whether two members of one communicator are in the same operation: in the same collective, or in transfers of the
  * same number. */
 bool job_place_is_same(const struct world_flight *left, const struct world_flight *right);
+/* Whether they have called it alike, too. */
+bool job_place_is_same_call(const struct world_flight *left, const struct world_flight *right);
+/* The call of a collective. */
+struct call job_place_call(const struct world_flight *flight);
 /* Whether the member has arrived in the operation of `place`. */
 enum job_place_presence job_place_presence(const struct world *world, const struct job_place *place,
 					   const struct world_member *member, uint64_t now_ns);

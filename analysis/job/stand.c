@@ -133,7 +133,7 @@ static int set_waiting(struct look *look, struct record *record, const struct jo
 	for (uint32_t i = 0; i < place->comm->member_count; i++) {
 		const struct world_member *member = &place->comm->members[i];
 		const struct world_flight *flight = job_place_waits_in(look->world, member, look->now_ns);
-		if (flight && job_place_is_same(flight, &place->flight))
+		if (flight && job_place_is_same_call(flight, &place->flight))
 			look->ranks[count++] = member->rank;
 	}
 	return told_set_waiting(record, look->ranks, count);
@@ -503,19 +503,6 @@ static void tell_standstill(struct look *look)
 	tell(look, record);
 }
 
-static struct call call_of(const struct world_flight *flight)
-{
-	return (struct call){
-		.known = true,
-		.sequence = flight->sequence,
-		.count = flight->count,
-		.root = flight->peer_or_root,
-		.function = flight->function & (uint8_t)~RW_MESSAGE_APART,
-		.dtype = flight->dtype,
-		.unannounced = flight->function & RW_MESSAGE_APART,
-	};
-}
-
 static bool is_very(const struct call *call, const struct call *other)
 {
 	return call_is_same(call, other) && call->sequence == other->sequence;
@@ -530,7 +517,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 		const struct world_flight *flight = job_place_waits_in(look->world, &comm->members[i], look->now_ns);
 		if (!flight || job_place_is_transfer(flight))
 			continue;
-		struct call other = call_of(flight);
+		struct call other = job_place_call(flight);
 		count += is_very(call, &other);
 	}
 	return count;
@@ -573,7 +560,7 @@ static void find_usual(const struct look *look, const struct world_comm *comm, s
 
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_flight *flight = waits_in_collective(look, &comm->members[i]);
-		struct call call = flight ? call_of(flight) : (struct call){ 0 };
+		struct call call = flight ? job_place_call(flight) : (struct call){ 0 };
 		uint32_t count = flight ? count_calls(look, comm, &call) : 0;
 		if (count <= most)
 			continue;
@@ -592,7 +579,7 @@ static void find_others(const struct look *look, const struct world_comm *comm, 
 		const struct world_flight *flight = waits_in_collective(look, &comm->members[i]);
 		if (!flight)
 			continue;
-		struct call call = call_of(flight);
+		struct call call = job_place_call(flight);
 		bool same = is_very(&parted->usual, &call);
 		parted->alike &= same || !parted->odd.known || is_very(&parted->odd, &call);
 		parted->odd = same ? parted->odd : call;

@@ -403,6 +403,18 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
+/* With few ranks to be compared with, noise that lasts makes one of them stand out on some host. Whoever judges the ranks
+ * of all hosts knows more. */
+static bool is_left_to_judge(const struct analysis *analysis, uint32_t rank)
+{
+	const struct rows *rows = &analysis->rows;
+	uint32_t alike = 0;
+
+	for (uint32_t i = 0; i < rows->rank_count; i++)
+		alike += rows->ranks[i].group == rows->ranks[rank].group;
+	return (analysis->has_judge || alike < ROWS_ALIKE) && may_wait_unseen(&analysis->job, rank);
+}
+
 static bool is_little(const struct recent *recent)
 {
 	return (double)recent->late_ns < ROWS_LITTLE * (double)recent->all_ns;
@@ -413,6 +425,7 @@ static bool is_left_open(const struct analysis *analysis, uint32_t rank, const s
 	const struct row_judge_rank *judged = &analysis->rows.judge.ranks[rank];
 
 	return is_told_and_over(analysis, rank, recent) || desync_of_rank(analysis, rank, now_ns) ||
+	       is_left_to_judge(analysis, rank) ||
 	       (is_little(recent) && judged->of_level && may_wait_unseen(&analysis->job, rank));
 }
 

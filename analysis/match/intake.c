@@ -122,7 +122,7 @@ static void note_order(const struct analysis *analysis, struct process *process,
 	if (communicator->order && communicator->unlike)
 		call_order_part_unlike(communicator->order, process->counts_calls);
 	if (communicator->order) {
-		communicator->order->keeps = analysis->keeps_calls && communicator->hosts != 1;
+		communicator->order->keeps = analysis->has_judge && communicator->hosts != 1;
 		call_order_note(communicator->order, membership->member, slot,
 				communicator->members[membership->member].created_ns > process->first_ns ||
 				    !process->first_ns);

@@ -162,8 +162,11 @@ struct record *transfer_record(const struct analysis *analysis, const struct tra
 		      (double)transfer->usual_ns / 1e6);
 	if (communicator->hosts == 1)
 		set_within_host(record, slowest->kernels);
-	if (!answer->members && job_unseen(communicator) > 0)
+	if (!answer->members && job_unseen(communicator) > 0) {
 		doubt(record);
+		/* The judge of all hosts names who comes late: each host would warn of the same. */
+		finding->severity = analysis->has_judge ? RW_NOTICE : finding->severity;
+	}
 	if (answer->members)
 		text_network(record, answer, end_of(analysis, transfer, answer->from),
 			     end_of(analysis, transfer, answer->to));

@@ -65,7 +65,7 @@ struct node_half *node_half_new(struct analysis *analysis, const struct node_ide
 	if (!half)
 		return NULL;
 	half->analysis = analysis;
-	analysis->keeps_calls = true;
+	analysis->has_judge = true;
 	outbox_begin(&half->outbox, identity);
 	analysis->account.visit_passage = note_passage;
 	analysis->account.passage_argument = half;

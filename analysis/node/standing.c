@@ -10,6 +10,7 @@
 #include "analysis/hang/hang_verdict.h"
 #include "analysis/model.h"
 #include "analysis/node/orders.h"
+#include "analysis/known/call_order.h"
 #include "analysis/known/process.h"
 #include "analysis/report/text.h"
 #include "analysis/measure/waiting.h"
@@ -97,6 +98,22 @@ static uint8_t function_of(const struct instance *instance, uint32_t i)
 	return instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 }
 
+/* Members of a host share what is known of an operation: one that has made another call than its mates has called it with
+ * another count, type or root. NULL: it has not. */
+static const struct call *own_call(const struct instance *instance, uint32_t i)
+{
+	const struct call_order *order = instance->communicator->order;
+	const struct caller *caller = order && order->parted ? call_order_caller(order, i) : NULL;
+
+	for (uint32_t k = 0; caller && caller->since && k < caller->since_count; k++) {
+		const struct call *call = &caller->since[k];
+		if (call->function == instance->function && call->sequence == instance->sequence &&
+		    call->unannounced == instance->by_interposer)
+			return call;
+	}
+	return NULL;
+}
+
 static void tell_flight(const struct job *job, const struct instance *instance, uint32_t i, uint16_t state,
 			struct outbox *outbox, uint64_t now_ns)
 {
@@ -120,6 +137,12 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 			 (has_no_other_transfer(instance, i) ? RW_MESSAGE_NO_OTHER_TRANSFER : 0) |
 			 (!stands && waiting_may_stand_before(instance, i) ? RW_MESSAGE_BEHIND : 0),
 	};
+	const struct call *own = own_call(instance, i);
+	if (own) {
+		message.flight.count = own->count;
+		message.flight.dtype = own->dtype;
+		message.flight.peer_or_root = own->root;
+	}
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))
 		message.flight.peer_or_root = member->comm_rank == instance->source ? instance->target : instance->source;

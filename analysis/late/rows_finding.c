@@ -403,8 +403,8 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
-/* With few ranks to be compared with, noise that lasts makes one of them stand out on some host. Whoever judges the ranks
- * of all hosts knows more. */
+/* Of many hosts with few ranks each, noise that lasts makes one rank stand out on some host. Whoever judges the ranks of all
+ * hosts knows more. */
 static bool is_left_to_judge(const struct analysis *analysis, uint32_t rank)
 {
 	const struct rows *rows = &analysis->rows;
@@ -412,7 +412,7 @@ static bool is_left_to_judge(const struct analysis *analysis, uint32_t rank)
 
 	for (uint32_t i = 0; i < rows->rank_count; i++)
 		alike += rows->ranks[i].group == rows->ranks[rank].group;
-	return (analysis->has_judge || alike < ROWS_ALIKE) && may_wait_unseen(&analysis->job, rank);
+	return alike < ROWS_ALIKE && may_wait_unseen(&analysis->job, rank);
 }
 
 static bool is_little(const struct recent *recent)

@@ -77,6 +77,16 @@ def check_choice():
     check(jobs[0]["again"] == "rankwatch suite --ranks 8 0", f"which are played again so: {jobs[0]['again']}")
 
 
+def check_hosts():
+    jobs, _ = jobs_and_sums(suite("--ranks", "8", "--per-host", "4", "--jobs", "2", "--json").stdout)
+    check(len(jobs) == 2, "jobs over hosts")
+    check(jobs[0]["again"] == "rankwatch suite --ranks 8 --per-host 4 0", f"are played again so: {jobs[0]['again']}")
+    done = suite("--ranks", "8", "--per-host", "8", "--json")
+    check(done.returncode == 1 and "no such job" in done.stderr, f"none that has room on one: {done.stderr.strip()}")
+    done = suite("--per-host", "0")
+    check(done.returncode == 2 and "--per-host" in done.stderr, f"a host has ranks: {done.stderr.splitlines()[:1]}")
+
+
 # The status is 1 where a healthy rank is named: 431 once was such a job.
 def check_statuses():
     done = suite("22", "431", "--json")
@@ -135,6 +145,7 @@ check_help()
 check_misuse()
 check_tables()
 check_choice()
+check_hosts()
 check_statuses()
 check_none()
 check_interrupted()

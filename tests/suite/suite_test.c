@@ -100,6 +100,29 @@ Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
 			      what, result.text);
 }
 
+/* Of hosts with so many ranks each. Healthy ones in which a host named one of its few ranks by its own rows; a call that was
+ * left out, where all ranks stand in operations of one number: 220000030, 220000112; and some that nobody chose. */
+Test(suite, jobs_over_hosts_are_judged_as_on_one, .timeout = 240)
+{
+	static const struct {
+		unsigned seed;
+		int per_host;
+	} jobs[] = { { 220000008, 4 }, { 220000053, 4 }, { 220000008, 2 },  { 220000128, 2 }, { 220000131, 2 }, { 220000030, 4 },
+		     { 220000030, 1 }, { 220000112, 4 }, { 220000112, 2 },  { 1, 4 },	     { 4, 2 },	       { 7, 1 } };
+	struct suite_result result;
+	char what[512];
+
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i += SANITIZED ? 4 : 1) {
+		struct suite_draw draw = suite_draw(jobs[i].seed, MOST_RANKS);
+		draw.apart = true;
+		draw.per_host = jobs[i].per_host;
+		suite_judge(&draw, &result, NULL);
+		suite_describe(&draw, what, sizeof(what));
+		cr_expect_eq(result.verdict, VERDICT_RIGHT, "%u, %d a host: %s: %s: %s", jobs[i].seed, jobs[i].per_host,
+			     suite_verdict_name(result.verdict), what, result.text);
+	}
+}
+
 /* A pipeline in which one call has another count: nothing is known of any time after that. */
 Test(suite, a_job_that_stands_is_played_to_its_end, .timeout = 60)
 {

@@ -8,7 +8,7 @@
 #include "analysis/report/findings.h"
 #include "analysis/job/job_rows.h"
 
-#define LATE_SETTLE_NS 1000000000u /* waits this long for findings of the host itself */
+#define LATE_SETTLE_NS 2000000000u /* waits this long for findings of the host itself */
 #define LATE_UPDATE_NS 10000000000u
 /* Of LATE_LEVEL_SHARE: a rank that is late by as much in all rows must still be late by so much. */
 #define LATE_RECENT_LEVEL 0.8

@@ -410,7 +410,9 @@ void order_search(struct world *world, struct world_comm *comm, uint32_t usual, 
 	const struct world_member *left = world_member(world, comm, usual), *right = world_member(world, comm, odd);
 	uint64_t one = newest_calls(left), other = newest_calls(right), until = one < other ? one : other;
 
-	if (comm->search || comm->mixed || !until || count_searches(world) >= ORDER_SEARCHES)
+	/* What was known of their calls may have been older than those that differ. */
+	bool failed = comm->search && comm->search->state == SEARCH_GIVEN_UP && until > comm->search->most;
+	if ((comm->search && !failed) || comm->mixed || !until || count_searches(world) >= ORDER_SEARCHES)
 		return;
 	if (open_search(comm))
 		search_begin(comm->search, usual, odd, equal_until(left, right, until), until, now_ns);
@@ -421,13 +423,25 @@ bool order_is_searching(const struct world_comm *comm)
 	return comm->search && comm->search->state <= SEARCH_FOLLOWS;
 }
 
-bool order_set_call(struct record *record, const struct world_comm *comm, uint32_t odd)
+static bool is_among(uint32_t rank, const uint32_t *ranks, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (ranks[i] == rank)
+			return true;
+	return false;
+}
+
+/* Which side is the odd one may not have been known when the search began. */
+bool order_set_call(struct record *record, const struct world_comm *comm, const uint32_t *odd, uint32_t count)
 {
 	const struct search *search = comm->search;
 
-	if (!search || search->state != SEARCH_FOUND || search->sides[1].rank != odd)
+	if (!search || search->state != SEARCH_FOUND)
 		return false;
-	set_call(record, search, 1);
+	bool first = is_among(search->sides[0].rank, odd, count), second = is_among(search->sides[1].rank, odd, count);
+	if (first == second)
+		return false;
+	set_call(record, search, second);
 	record_add_missing(record, "the calls of all other ranks: only those of these two were compared");
 	return true;
 }

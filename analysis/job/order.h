@@ -27,8 +27,9 @@ uint64_t order_parted_since(const struct world *world, const struct world_comm *
  * there, or it is not known how many calls they have made. */
 void order_search(struct world *world, struct world_comm *comm, uint32_t usual, uint32_t odd, uint64_t now_ns);
 bool order_is_searching(const struct world_comm *comm);
-/* Writes what such a search has found about the rank that left the common calls. False: nothing is found. */
-bool order_set_call(struct record *record, const struct world_comm *comm, uint32_t odd);
+/* Writes what a search has found about these ranks, which left the common calls. False: none has found anything between
+ * one of them and another rank. */
+bool order_set_call(struct record *record, const struct world_comm *comm, const uint32_t *odd, uint32_t count);
 /* The ranks no longer wait so. */
 void order_end_search(struct world_comm *comm);
 /* Reports findings. Call it at each tick of the job half. */

@@ -21,7 +21,7 @@ static void look_between(struct search *search, uint64_t from, uint64_t until)
 
 void search_begin(struct search *search, uint32_t rank, uint32_t other, uint64_t from, uint64_t until, uint64_t now_ns)
 {
-	*search = (struct search){ .sides = { { .rank = rank }, { .rank = other } }, .begun_ns = now_ns };
+	*search = (struct search){ .sides = { { .rank = rank }, { .rank = other } }, .begun_ns = now_ns, .most = until };
 	look_between(search, from, until);
 }
 

@@ -43,7 +43,7 @@ struct search {
 	struct search_side sides[2];
 	uint64_t from, until; /* the ranks' first `from` calls are equal, and their first `until` calls are not. Once found, call `from`,
 			       * from 0 on, is the first that differs, and the answers are the calls from there on */
-	uint64_t begun_ns, found_ns;
+	uint64_t begun_ns, found_ns, most; /* most: of the ranks' first calls, as many were to be searched */
 	enum search_state state;
 	uint8_t shift; /* stretches of 2^shift calls are compared */
 };

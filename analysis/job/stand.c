@@ -607,7 +607,7 @@ static void tell_parted(struct look *look, const struct parted *parted)
 	record->finding.severity = RW_CRITICAL;
 	record->finding.confidence = parted->majority ? RW_LIKELY : RW_INCONCLUSIVE;
 	told_set_cause(record, RW_CAUSE_UNKNOWN, RW_LEVEL_NONE, "");
-	if (!is_searched(parted) || !order_set_call(record, comm, parted->ranks[0])) {
+	if (!is_searched(parted) || !order_set_call(record, comm, parted->ranks, parted->count)) {
 		record_add_missing(record, "whether their calls differed before that: hosts report the latest call of each rank, "
 					   "and not every call");
 		text_desync(record, &parted->odd, &parted->usual);
@@ -627,12 +627,12 @@ static void tell_desync(struct look *look, const struct job_place *place)
 	find_others(look, comm, &parted);
 	/* What the order of calls has told already: analysis/job/order.h. */
 	bool told = comm->parting_told && !open_has(&look->stand->open, RW_KIND_DESYNC, TOLD_COMM | comm->index);
-	if (all_last(look, comm) && parted.odd.known && !parted.adopted && !told) {
-		if (is_searched(&parted))
-			order_search(look->world, comm, parted.one, parted.ranks[0], look->now_ns);
-		if (!is_searched(&parted) || !order_is_searching(comm) || waited_ns(look, place) >= STAND_SEARCH_NS)
-			tell_parted(look, &parted);
-	}
+	bool differ = parted.odd.known && !parted.adopted && !told, searched = differ && is_searched(&parted);
+	if (searched)
+		order_search(look->world, comm, parted.one, parted.ranks[0], look->now_ns);
+	bool due = !searched || !order_is_searching(comm) || waited_ns(look, place) >= STAND_SEARCH_NS;
+	if (differ && due && all_last(look, comm))
+		tell_parted(look, &parted);
 	free(parted.ranks);
 }
 

@@ -17,7 +17,7 @@
 #define STAND_GONE_NS    3000000000u  /* wait of others after which a rank that is gone or stopped is reported */
 #define STAND_AFTER_NS   3000000000u  /* the same for a rank that makes no progress; three rows, if that is longer, … */
 #define STAND_AFTER_MAX_NS 30000000000u /* … but not longer than this */
-#define STAND_SEARCH_NS  6000000000u  /* wait up to which a desync is not reported while its first call is searched */
+#define STAND_SEARCH_NS  8000000000u  /* wait up to which a desync is not reported while its first call is searched */
 #define STAND_UNKNOWN_NS                                                                                               \
 	10000000000u /* the same while no row is known; a rank that makes progress or is unknown is a notice … */
 #define STAND_LIMIT_NS   30000000000u /* … up to this wait, or up to … */

@@ -370,14 +370,14 @@ static bool has_jumped(struct comparison *comparison, uint32_t length, uint64_t 
 }
 
 /* A rank that nobody does the same as has only its own past to be compared with. If another rank has jumped, too, that
- * is what the job does. */
+ * is what the job does; and so it may be where ranks are not seen. */
 static bool is_beyond_own_past(struct comparison *comparison, uint32_t length, uint64_t least_ns)
 {
 	const struct peers *peers = comparison->peers;
 	const struct stragglers *stragglers = peers->stragglers;
 	const struct suspect *suspect = comparison->suspect;
 
-	if (!has_jumped(comparison, length, least_ns))
+	if (peers->partial || !has_jumped(comparison, length, least_ns))
 		return false;
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		if (&stragglers->suspects[i] != suspect &&

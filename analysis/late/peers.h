@@ -36,6 +36,7 @@ struct peers {
 	uint64_t recent_limit_ns;
 	size_t recent_count;
 	bool incomplete; /* there was no memory: what was said since is of no matter */
+	bool partial;    /* not all ranks of the job are seen */
 };
 
 /* Those that one late rank is compared with. */

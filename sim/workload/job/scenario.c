@@ -12,7 +12,6 @@
  * sample unless it is asked for all, and larger ones are too much work for stand-ins on two CPUs. */
 #define MANY_OPERATIONS \
 	"--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
-#define EVERY_ONE "RANKWATCH_GPU_TIME=watermark"
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 

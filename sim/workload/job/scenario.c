@@ -8,8 +8,8 @@
 /* On CPUs a scan takes more of the time than the budget allows; ten seconds of a GPU's step have room for all. */
 #define SCANS_ALL ENVIRONMENT("RANKWATCH_SCAN=all")
 #define SCANS_GRAPHS ENVIRONMENT("RANKWATCH_SCAN=all", "RANKWATCH_GRAPHS=1")
-/* 64 AllReduces in a step, each beside 4 or 8 ms of computation. Of operations of less than 64 KiB rankwatch follows a
- * sample unless it is asked for all, and larger ones are too much work for stand-ins on two CPUs. */
+/* 64 small AllReduces in a step, each beside 4 or 8 ms of computation: larger ones are too much work for stand-ins on two
+ * CPUs. */
 #define MANY_OPERATIONS \
 	"--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
 

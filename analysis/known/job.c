@@ -367,6 +367,11 @@ int32_t job_world_size(const struct job *job)
 	return size;
 }
 
+bool job_is_partial(const struct job *job)
+{
+	return job_world_size(job) > (int32_t)job->rank_count;
+}
+
 void job_leave_communicator(const struct communicator *communicator)
 {
 	for (uint32_t i = 0; i < communicator->member_count; i++) {

@@ -249,6 +249,8 @@ static inline uint64_t job_untimed_calls(const struct member *member)
 /* Has the process captured calls whose replays have no times, or made one-sided calls, which may wait? Then what it did
  * between its operations is not known. */
 bool job_hides_waits(const struct process *process);
+/* Whether the job has ranks that are not seen, as on other hosts; false also where its size is not known. */
+bool job_is_partial(const struct job *job);
 /* How many ranks of the communicator were not seen; -1 not known. A communicator of unknown size is complete for
  * certain only when it has as many ranks as the launcher's world, each in a process with one device. */
 int32_t job_unseen(const struct communicator *communicator);

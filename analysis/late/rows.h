@@ -25,7 +25,7 @@ enum {
 	ROWS_COSTS_LESS = 4, /* who works so many times as much longer as it costs is reported with a cause only */
 	ROWS_MOST = 4, /* of a host that is late as a whole all ranks but one in so many are found by themselves */
 	ROWS_READ = 4, /* times as much as the reads of a row add up to is a lateness that the row shows by itself */
-	ROWS_ALIKE = 8, /* ranks, at least, are compared where a host does not see all ranks */
+	ROWS_ALIKE = 8, /* ranks, at least, are compared where not all ranks of the job are seen */
 	ROWS_FAIR = 3, /* times as much must a rank work longer as it saw operations end later or earlier than others */
 };
 #define ROWS_SHOWN_WHOLE 0.875        /* of a lateness that single operations show is nearly all */

@@ -412,7 +412,7 @@ static bool is_left_to_judge(const struct analysis *analysis, uint32_t rank)
 
 	for (uint32_t i = 0; i < rows->rank_count; i++)
 		alike += rows->ranks[i].group == rows->ranks[rank].group;
-	return alike < ROWS_ALIKE && may_wait_unseen(&analysis->job, rank);
+	return alike < ROWS_ALIKE && job_is_partial(&analysis->job);
 }
 
 static bool is_little(const struct recent *recent)

@@ -288,7 +288,7 @@ static void test_members(struct stragglers *stragglers, const struct job *job, c
 {
 	struct peers peers = peers_in(stragglers, instance->place.step);
 
-	peers.partial = job_world_size(job) > (int32_t)job->rank_count;
+	peers.partial = job_is_partial(job);
 	for (uint32_t i = 0; i < count; i++)
 		if ((uint64_t)instance->operations[i].late_us * 1000 >= LATENESS_NOISE_NS)
 			test(job, &stragglers->suspects[instance->communicator->members[i].rank], &peers, instance);

@@ -8,10 +8,11 @@
 /* On CPUs a scan takes more of the time than the budget allows; ten seconds of a GPU's step have room for all. */
 #define SCANS_ALL ENVIRONMENT("RANKWATCH_SCAN=all")
 #define SCANS_GRAPHS ENVIRONMENT("RANKWATCH_SCAN=all", "RANKWATCH_GRAPHS=1")
-/* 64 small AllReduces in a step, each beside 4 or 8 ms of computation: larger ones are too much work for stand-ins on two
- * CPUs. */
+/* 64 AllReduces in a step, each beside 4 or 8 ms of computation. Of operations of less than 64 KiB rankwatch follows a
+ * sample unless it is asked for all, and larger ones are too much work for stand-ins on two CPUs. */
 #define MANY_OPERATIONS \
 	"--mesh=tp=8", "--no-sequence-parallel", "--layers=16", "--elements=256", "--step-ms=400", "--steps=140"
+#define EVERY_ONE "RANKWATCH_GPU_TIME=watermark"
 
 const char *const scenario_environment[] = { "RANKWATCH_TIMEOUT=100", NULL };
 
@@ -162,7 +163,7 @@ const struct scenario scenarios[] = {
 	  .kind = "straggler", .cause = "unknown", .rank = 6, .duration_s = 18 },
 	{ .name = "even-slow-gpu",
 	  .description = "rank 5's GPU is slower by a fifth: late by 1 ms or 2 at each of many operations",
-	  ARGUMENTS(MANY_OPERATIONS, "--fault=gpu-even", "--fault-rank=5", "--fault-step=1"), 
+	  ARGUMENTS(MANY_OPERATIONS, "--fault=gpu-even", "--fault-rank=5", "--fault-step=1"), ENVIRONMENT(EVERY_ONE),
 	  .kind = "straggler", .cause = "unknown", .rank = 5, .duration_s = 75, .within_s = 70 },
 	{ .name = "gpu-stuck", .description = "rank 5's GPU runs a kernel that does not end; its host spins for it",
 	  ARGUMENTS("--steps=1000", "--fault=gpu-stuck", "--fault-rank=5", "--fault-step=6", "--limit=18"),
@@ -329,7 +330,7 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=24", "--step-ms=500", "--spread=2"), ENVIRONMENT("SIM_NCCL_SKEW=200us"),
 	  .rank = -1, .duration_s = 18 },
 	{ .name = "even", .description = "healthy: many small operations in a step; ranks differ by up to 2 %, always",
-	  ARGUMENTS(MANY_OPERATIONS, "--spread=2"),  .rank = -1, .duration_s = 66 },
+	  ARGUMENTS(MANY_OPERATIONS, "--spread=2"), ENVIRONMENT(EVERY_ONE), .rank = -1, .duration_s = 66 },
 	{ .name = "pipeline-loss",
 	  .description = "healthy: a pipeline that turns (ZB-V): ranks 0 and 1 alone log the loss",
 	  ARGUMENTS("--mesh=pp=4,fsdp=2", "--pp-schedule=zbv", "--microbatches=8", "--layers=8", "--steps=16",

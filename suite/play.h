@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a drawn job into an analysis, or into those of its hosts, as collectors see it: every 100 ms what has changed since the last poll,
- * operations in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a step.
+ * Plays a drawn job into an analysis, or into those of its hosts, as collectors see it: every 100 ms what has changed
+ * since the last poll, operations in flight as well. Hosts run ahead of their GPUs and wait for them at the end of a
+ * step.
  */
 #ifndef SUITE_PLAY_H
 #define SUITE_PLAY_H

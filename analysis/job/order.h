@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds ranks that have made different collective calls than most, while all ranks still make progress. It compares
+ * Finds ranks that have made different collective calls than most while all ranks still make progress. It compares
  * ranks of several hosts by the hashes of their first calls, up to equal positions. A rank of which some calls were not
- * seen is never named: no hash of it is sent. docs/messages.md, "Order".
+ * seen is never named: no hash of it is sent. Of ranks that wait in different calls (analysis/job/stand.h) it finds the
+ * first call in which they differ. docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_JOB_ORDER_H
 #define ANALYSIS_JOB_ORDER_H
@@ -26,6 +27,7 @@ uint64_t order_parted_since(const struct world *world, const struct world_comm *
 /* Begins to search for the first call in which two ranks differ that wait in different calls, unless a search goes on
  * there, or it is not known how many calls they have made. */
 void order_search(struct world *world, struct world_comm *comm, uint32_t usual, uint32_t odd, uint64_t now_ns);
+/* Whether such a search goes on. */
 bool order_is_searching(const struct world_comm *comm);
 /* Writes what a search has found about these ranks, which left the common calls. False: none has found anything between
  * one of them and another rank. */

@@ -402,9 +402,9 @@ static uint32_t list_others(struct look *look, uint32_t rank)
 static void tell_ended(struct look *look)
 {
 	uint32_t first = look->first.rank;
+	bool missed = look->first.missed;
 	char end[96];
 
-	bool missed = look->first.missed;
 	if (first == WORLD_NONE || (look->first.confidence == RW_INCONCLUSIVE && !missed) || !ends_all(look->world) ||
 	    is_explained(look, first))
 		return;
@@ -503,7 +503,7 @@ static void tell_standstill(struct look *look)
 	tell(look, record);
 }
 
-static bool is_very(const struct call *call, const struct call *other)
+static bool is_this_call(const struct call *call, const struct call *other)
 {
 	return call_is_same(call, other) && call->sequence == other->sequence;
 }
@@ -518,7 +518,7 @@ static uint32_t count_calls(const struct look *look, const struct world_comm *co
 		if (!flight || job_place_is_transfer(flight))
 			continue;
 		struct call other = job_place_call(flight);
-		count += is_very(call, &other);
+		count += is_this_call(call, &other);
 	}
 	return count;
 }
@@ -580,8 +580,8 @@ static void find_others(const struct look *look, const struct world_comm *comm, 
 		if (!flight)
 			continue;
 		struct call call = job_place_call(flight);
-		bool same = is_very(&parted->usual, &call);
-		parted->alike &= same || !parted->odd.known || is_very(&parted->odd, &call);
+		bool same = is_this_call(&parted->usual, &call);
+		parted->alike &= same || !parted->odd.known || is_this_call(&parted->odd, &call);
 		parted->odd = same ? parted->odd : call;
 		parted->adopted |= look->world->ranks[comm->members[i].rank].found & (1u << RW_KIND_DESYNC);
 		if (!parted->majority || !same)

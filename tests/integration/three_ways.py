@@ -53,7 +53,8 @@ def judge(failures, name, how, every):
     found = named(every, name in UNSURE)
     right = {name for name in found if name[0] in kinds and name[1] == (FAULTY,)}
     failures.check(right, f"{what}: rank {FAULTY} is named: {sorted(found)}")
-    wrong = {name for name in found if set(name[1]) - {FAULTY}}
+    # A machine that other tests share is slower for a while, for all ranks alike; that this is said of all of them accuses nobody.
+    wrong = {name for name in found if set(name[1]) - {FAULTY} and name != ("slowdown", tuple(range(HOSTS)))}
     failures.check(not wrong, f"{what}: and nobody else: {sorted(wrong)}", always=True)
     texts = [one["text"] for one in every if one.get("kind") in kinds]
     if name in WORDS:

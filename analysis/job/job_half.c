@@ -20,6 +20,7 @@
 #include "analysis/job/job_rows.h"
 #include "analysis/job/stand.h"
 #include "analysis/job/strangers.h"
+#include "analysis/job/transfers.h"
 #include "analysis/job/world.h"
 
 struct job_half {
@@ -141,6 +142,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	half->nobody.masked_ns = half->world.masked_ns > MASK_HEARD_NS ? half->world.masked_ns - MASK_HEARD_NS : 0;
 	job_rows_tick(&half->rows, &half->world, now_ns);
 	late_tick(&half->rows, &half->world, &half->findings, now_ns);
+	transfers_tick(&half->rows, &half->world, &half->findings, now_ns);
 	judge_standing(half);
 	order_tick(&half->world, &half->findings, now_ns);
 	agreement_tick(&half->world, &half->findings, now_ns);

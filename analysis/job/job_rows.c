@@ -587,6 +587,33 @@ static bool are_like_before(struct job_rows *rows)
 	return true;
 }
 
+/* All members of the communicators in which ranks are compared, and no other. */
+static bool is_whole(const struct job_rows *rows, const struct world *world, const struct judged *judged)
+{
+	for (uint32_t i = 0; i < rows->chosen_count; i++) {
+		const struct world_comm *comm = comm_at(rows, world, i);
+		if (comm->size <= 0 || (uint32_t)comm->size != comm->member_count)
+			return false;
+	}
+	return judged->count && judged->count == rows->count;
+}
+
+static void note_whole(struct job_rows *rows, const struct world *world, const struct judged *judged)
+{
+	struct job_rows_whole whole = { .least_inside_ms = INFINITY };
+
+	if (!is_whole(rows, world, judged))
+		return;
+	for (uint32_t i = 0; i < judged->count; i++) {
+		const struct row_entry *entry = &judged->entries[i];
+		whole.least_inside_ms = fmin(whole.least_inside_ms, (double)entry->inside_ns / 1e6);
+		whole.own_ms += (double)entry->own_ns / 1e6;
+		whole.lasted_ms += (double)(entry->own_ns + entry->inside_ns + entry->unseen_ns) / 1e6 / judged->count;
+	}
+	rows->wholes[rows->whole_count++ % JOB_ROWS_WHOLES] = whole;
+	rows->whole_new = true;
+}
+
 static void judge(struct job_rows *rows, struct world *world, struct judged *judged)
 {
 	judged->count = 0;
@@ -603,6 +630,7 @@ static void judge(struct job_rows *rows, struct world *world, struct judged *jud
 		row_judge(&rows->judge, judged->entries, judged->count, rows->row_ms, is_pipelined(world));
 		note_verdicts(rows, judged, measured_of);
 		charge(world, rows, judged);
+		note_whole(rows, world, judged);
 		rows->rows++;
 	}
 	free(measured_of);
@@ -615,6 +643,7 @@ static void begin_anew(struct job_rows *rows, const struct world *world, uint32_
 	rows->next = 0;
 	rows->before_ms = rows->before_ms > 0 ? rows->before_ms : rows->row_ms;
 	rows->row_ms = 0;
+	rows->whole_count = 0;
 	memset(rows->lengths_ms, 0, sizeof(rows->lengths_ms));
 	for (uint32_t i = 0; i < rows->count; i++)
 		rows->ranks[i].row = 0;
@@ -737,7 +766,7 @@ void job_rows_tick(struct job_rows *rows, struct world *world, uint64_t now_ns)
 				 .measured = calloc(room, sizeof(*judged.measured)),
 				 .values = calloc(room, sizeof(*judged.values)) };
 
-	rows->judge.mostly = false;
+	rows->judge.mostly = rows->whole_new = false;
 	if (judged.entries && judged.measured && judged.values) {
 		fit(rows, world, now_ns);
 		for (uint32_t i = 0; i < rows->chosen_count; i++) {

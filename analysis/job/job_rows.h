@@ -32,6 +32,7 @@ enum {
 	JOB_ROWS_LENGTHS = 15, /* rows that show how long one usually lasts … */
 	JOB_ROWS_FIRST = 3,    /* … and so many, how long they do where they are cut anew: these are not judged */
 	JOB_ROWS_BETWEEN = 8,  /* ends in a row that may be missing, at most */
+	JOB_ROWS_WHOLES = 64,  /* newest rows of which the times of all ranks together are kept */
 	JOB_ROWS_APART = 8,    /* rows that two communicators may be apart and be taken to count the same steps */
 };
 
@@ -65,6 +66,12 @@ struct comm_rows {
 	uint32_t lasted_us;             /* the newest row */
 };
 
+/* A row of which all ranks are known. */
+struct job_rows_whole {
+	double least_inside_ms;   /* what the rank was inside operations that was so least */
+	double own_ms, lasted_ms; /* own work of all ranks together; and how long the row lasted, on average */
+};
+
 struct job_rows {
 	struct row_judge judge;
 	struct job_rows_rank *ranks; /* by index; struct world_rank has index + 1 */
@@ -76,6 +83,9 @@ struct job_rows {
 	bool in_steps;               /* rows are of steps; else of so many calls */
 	double lengths_ms[JOB_ROWS_LENGTHS], row_ms; /* of the newest rows, 0: not known; and their median */
 	double before_ms; /* how long rows lasted before they were cut anew; 0: what is known is of rows as now */
+	struct job_rows_whole wholes[JOB_ROWS_WHOLES]; /* by number % JOB_ROWS_WHOLES, … */
+	uint64_t whole_count; /* … of which there have been so many since rows were cut anew; */
+	bool whole_new;       /* the newest has come in this tick */
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
 

@@ -12,6 +12,7 @@
 #define TOLD_HOST (1u << 30) /* | its index */
 #define TOLD_COMM (1u << 31) /* | its index */
 #define TOLD_CIRCLE UINT32_MAX
+#define TOLD_JOB (UINT32_MAX - 1)
 /* Subjects in the init of a communicator. */
 #define TOLD_INIT (1u << 29)         /* | the rank that does not come */
 #define TOLD_INIT_UNKNOWN                                                                                              \

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/job/transfers.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/job/told.h"
+#include "analysis/numbers/trend.h"
+#include "analysis/report/naming.h"
+
+/* One of a row's times: what it was before, what it is in the newest rows, and by how much the median of as many rows
+ * before was ever another one. */
+struct change {
+	double before_ms, now_ms, unrest_ms;
+};
+
+struct slower {
+	struct change inside, own, lasted;
+	bool all; /* each of the newest rows shows it */
+};
+
+static double time_of(const struct job_rows *rows, uint64_t row, size_t which)
+{
+	return *(const double *)((const char *)&rows->wholes[row % JOB_ROWS_WHOLES] + which);
+}
+
+static double median_of(const struct job_rows *rows, uint64_t from, uint64_t until, size_t which)
+{
+	double values[JOB_ROWS_WHOLES];
+
+	for (uint64_t row = from; row < until; row++)
+		values[row - from] = time_of(rows, row, which);
+	return trend_median(values, until - from);
+}
+
+static struct change change_of(const struct job_rows *rows, uint64_t first, size_t which)
+{
+	uint64_t newest = rows->whole_count - TRANSFERS_NEWEST;
+	struct change change = { .before_ms = median_of(rows, first, newest, which),
+				 .now_ms = median_of(rows, newest, rows->whole_count, which) };
+
+	for (uint64_t row = first; row + TRANSFERS_NEWEST <= newest; row += TRANSFERS_NEWEST) {
+		double median_ms = median_of(rows, row, row + TRANSFERS_NEWEST, which);
+		change.unrest_ms = fmax(change.unrest_ms, fabs(median_ms - change.before_ms));
+	}
+	return change;
+}
+
+static double rise_of(const struct change *change)
+{
+	return change->now_ms - change->before_ms;
+}
+
+static double limit_ms(const struct slower *slower)
+{
+	return fmax(TRANSFERS_COST_MS, TRANSFERS_SHARE * slower->lasted.before_ms);
+}
+
+/* False: too few rows are known. */
+static bool compare(const struct job_rows *rows, struct slower *slower)
+{
+	uint64_t first = rows->whole_count > JOB_ROWS_WHOLES ? rows->whole_count - JOB_ROWS_WHOLES : 0;
+
+	if (rows->whole_count < TRANSFERS_NEWEST + TRANSFERS_BEFORE)
+		return false;
+	*slower = (struct slower){ .inside = change_of(rows, first, offsetof(struct job_rows_whole, least_inside_ms)),
+				   .own = change_of(rows, first, offsetof(struct job_rows_whole, own_ms)),
+				   .lasted = change_of(rows, first, offsetof(struct job_rows_whole, lasted_ms)),
+				   .all = true };
+	for (uint64_t row = rows->whole_count - TRANSFERS_NEWEST; row < rows->whole_count; row++)
+		slower->all &= rows->wholes[row % JOB_ROWS_WHOLES].least_inside_ms >= slower->inside.before_ms + limit_ms(slower) / 2;
+	return true;
+}
+
+/* All ranks that work longer by as much would be more work for all: a larger batch, longer sequences. */
+static bool is_slower(const struct slower *slower, uint32_t ranks)
+{
+	double rise_ms = rise_of(&slower->inside);
+
+	return slower->all && rise_ms >= limit_ms(slower) && rise_ms >= TRANSFERS_BEYOND * slower->inside.unrest_ms &&
+	       rise_of(&slower->lasted) >= rise_ms / 2 && rise_of(&slower->own) < ranks * rise_ms / 2;
+}
+
+/* That somebody is late, stands or calls otherwise explains it. */
+static bool has_other_explanation(const struct job_rows *rows, const struct world *world)
+{
+	const uint32_t others = 1u << RW_KIND_STRAGGLER | 1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC;
+
+	for (uint32_t i = 0; i < rows->count; i++)
+		if (rows->judge.ranks[i].decided_ns)
+			return true;
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		if (world->ranks[i].found & others)
+			return true;
+	for (uint32_t i = 0; i < world->comm_count; i++)
+		if (world->comms[i]->parted_ns)
+			return true;
+	return false;
+}
+
+static void write_text(struct record *record, const struct job_rows *rows, const struct slower *slower)
+{
+	const struct rw_finding *finding = &record->finding;
+	double rise_ms = rise_of(&slower->inside);
+	char ranks[128], by[48];
+
+	naming_ranks(ranks, sizeof(ranks), finding->ranks, finding->rank_count);
+	if (rows->in_steps && rows->steps)
+		snprintf(by, sizeof(by), "%.0f ms a step", rise_ms / rows->steps);
+	else
+		snprintf(by, sizeof(by), "%.0f %% of the time", finding->late.lost_share * 100);
+	snprintf(record->text, sizeof(record->text), "operations of %s take longer by %s than before, for all alike; no rank works longer",
+		 ranks, by);
+	snprintf(record->advice, sizeof(record->advice),
+		 "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, limits (tc); "
+		 "then the links within each (nvidia-smi nvlink -e)");
+	record->finding.advice = record->advice;
+}
+
+static void add_evidence(struct record *record, const struct slower *slower)
+{
+	char what[224];
+
+	snprintf(what, sizeof(what),
+		 "inside operations, the least of all ranks: %.0f ms of each %.0f ms, and %.0f of %.0f before; own work of all "
+		 "together: %.0f ms, %.0f before",
+		 slower->inside.now_ms, slower->lasted.now_ms, slower->inside.before_ms, slower->lasted.before_ms,
+		 slower->own.now_ms, slower->own.before_ms);
+	record_add_evidence(record, "messages", -1, what);
+	record_add_missing(record, "which communicator or link it is: messages hold only how long each rank was inside operations");
+	if (record->finding.confidence == RW_INCONCLUSIVE)
+		record_add_missing(record, "whether another rank is late each time: own work varies by more than that would add to it");
+}
+
+static void tell(const struct job_rows *rows, const struct world *world, struct findings *findings,
+		 const struct slower *slower, uint64_t now_ns)
+{
+	uint32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks)), count = 0;
+	const struct record *open = findings_open(findings, RW_KIND_SLOWDOWN, TOLD_JOB);
+	double rise_ms = rise_of(&slower->inside);
+
+	for (uint32_t i = 0; ranks && i < world->rank_room; i++)
+		if (world->ranks[i].row_index)
+			ranks[count++] = i;
+	struct record *record = count ? told_new(world, RW_KIND_SLOWDOWN, RW_SCOPE_JOB, ranks, count) : NULL;
+	free(ranks);
+	if (!record)
+		return;
+	struct rw_finding *finding = &record->finding;
+	uint64_t since_ns = (uint64_t)(TRANSFERS_NEWEST * slower->lasted.now_ms * 1e6);
+	record->subject = TOLD_JOB;
+	finding->severity = RW_WARNING;
+	finding->confidence = rise_of(&slower->own) + slower->own.unrest_ms < rise_ms ? RW_LIKELY : RW_INCONCLUSIVE;
+	finding->arrival = RW_ARRIVAL_GPU;
+	finding->first_seen_ns = open ? open->finding.first_seen_ns : now_ns > since_ns ? now_ns - since_ns : 0;
+	finding->detect_ms = open ? open->finding.detect_ms : (double)(now_ns - finding->first_seen_ns) / 1e6;
+	finding->late.present = true;
+	finding->late.kind = RW_LATE_TRANSFER;
+	finding->late.by_ms = -1;
+	finding->late.lost_ms_per_step = rows->in_steps && rows->steps ? rise_ms / rows->steps : -1;
+	finding->late.lost_share = rise_ms / slower->lasted.now_ms;
+	write_text(record, rows, slower);
+	add_evidence(record, slower);
+	findings_tell(findings, record, now_ns);
+}
+
+/* What is compared with is soon of slow rows, too: once open it stands until rows are again as they were. */
+void transfers_tick(const struct job_rows *rows, const struct world *world, struct findings *findings, uint64_t now_ns)
+{
+	const struct record *open = findings_open(findings, RW_KIND_SLOWDOWN, TOLD_JOB);
+	struct slower slower;
+
+	if (!rows->whole_new || !compare(rows, &slower))
+		return;
+	if (open && rise_of(&slower.inside) <= -limit_ms(&slower) / 2)
+		findings_close(findings, RW_KIND_SLOWDOWN, TOLD_JOB, now_ns);
+	else if (!open && is_slower(&slower, rows->count) && !has_other_explanation(rows, world))
+		tell(rows, world, findings, &slower, now_ns);
+}

@@ -63,7 +63,7 @@ void *adapter_start_proxy(void *context, void *parent, const void *descriptor)
 		return recorder_start_step(parent, head->step);
 	if (head->type != PROFILER_PROXY_OP || is_of_another_process(head))
 		return NULL;
-	const struct recorder_proxy_op proxy_op = {
+	const struct reported_proxy_op proxy_op = {
 		.peer = head->proxy_op.peer,
 		.step_bytes = head->proxy_op.step_bytes,
 		.channel = head->proxy_op.channel,

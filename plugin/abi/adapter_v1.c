@@ -30,12 +30,12 @@ static int init(void **context, int *mask)
 	return adapter_init(&communicator, NULL, masks, context, mask);
 }
 
-static struct recorder_bare_task decode_coll(const struct profiler_v1_event *descriptor)
+static struct reported_bare_task decode_coll(const struct profiler_v1_event *descriptor)
 {
 	const struct profiler_v1_coll *coll = &descriptor->coll;
 	uint8_t function = function_of(coll->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.identity = { coll->comm_hash, coll->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -55,12 +55,12 @@ static struct recorder_bare_task decode_coll(const struct profiler_v1_event *des
 	};
 }
 
-static struct recorder_bare_task decode_p2p(const struct profiler_v1_event *descriptor)
+static struct reported_bare_task decode_p2p(const struct profiler_v1_event *descriptor)
 {
 	const struct profiler_v1_p2p *p2p = &descriptor->p2p;
 	uint8_t function = function_of(p2p->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -79,7 +79,7 @@ static struct recorder_bare_task decode_p2p(const struct profiler_v1_event *desc
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v1_event *descriptor = argument;
-	struct recorder_bare_task task;
+	struct reported_bare_task task;
 
 	if (descriptor->type == PROFILER_GROUP)
 		return recorder_start_plan(context);

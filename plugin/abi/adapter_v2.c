@@ -25,13 +25,13 @@ static int init_v3(void **context, int *mask)
 	return init(3, __builtin_return_address(0), context, mask);
 }
 
-static struct recorder_bare_task decode_coll(const struct profiler_v2_event *descriptor,
+static struct reported_bare_task decode_coll(const struct profiler_v2_event *descriptor,
 					     const struct profiler_v2_run *run)
 {
 	const struct profiler_v2_coll *coll = &descriptor->coll;
 	uint8_t function = names_function(coll->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.identity = { coll->comm_hash, coll->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -51,12 +51,12 @@ static struct recorder_bare_task decode_coll(const struct profiler_v2_event *des
 	};
 }
 
-static struct recorder_bare_task decode_p2p(const struct profiler_v2_event *descriptor)
+static struct reported_bare_task decode_p2p(const struct profiler_v2_event *descriptor)
 {
 	const struct profiler_v2_p2p *p2p = &descriptor->p2p;
 	uint8_t function = names_function(p2p->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.identity = { p2p->comm_hash, p2p->name, descriptor->rank },
 		.call = {
 			.function = function,
@@ -75,7 +75,7 @@ static struct recorder_bare_task decode_p2p(const struct profiler_v2_event *desc
 static void *start(void *context, void *parent, const struct profiler_v2_event *descriptor,
 		   const struct profiler_v2_run *run)
 {
-	struct recorder_bare_task task;
+	struct reported_bare_task task;
 
 	if (descriptor->type == PROFILER_GROUP)
 		return recorder_start_plan(context);

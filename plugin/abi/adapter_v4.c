@@ -22,11 +22,11 @@ static int init(void **context, int *mask, const char *comm_name, uint64_t comm_
 	return adapter_init(&communicator, log, masks, context, mask);
 }
 
-static struct recorder_bare_task decode_coll(const struct profiler_v4_coll *coll)
+static struct reported_bare_task decode_coll(const struct profiler_v4_coll *coll)
 {
 	uint8_t function = names_function(coll->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.call = {
 			.function = function,
 			.dtype = adapter_task_dtype(function, names_dtype(coll->dtype)),
@@ -45,11 +45,11 @@ static struct recorder_bare_task decode_coll(const struct profiler_v4_coll *coll
 	};
 }
 
-static struct recorder_bare_task decode_p2p(const struct profiler_v4_p2p *p2p)
+static struct reported_bare_task decode_p2p(const struct profiler_v4_p2p *p2p)
 {
 	uint8_t function = names_function(p2p->function);
 
-	return (struct recorder_bare_task){
+	return (struct reported_bare_task){
 		.call = {
 			.function = function,
 			.dtype = names_dtype(p2p->dtype),
@@ -67,7 +67,7 @@ static struct recorder_bare_task decode_p2p(const struct profiler_v4_p2p *p2p)
 static void *start(void *context, void *parent, const void *argument)
 {
 	const struct profiler_v4_event *descriptor = argument;
-	struct recorder_bare_task task;
+	struct reported_bare_task task;
 
 	switch (descriptor->type) {
 	case PROFILER_GROUP:

@@ -49,7 +49,7 @@ static int init_v7(void **context, uint64_t comm_id, int *mask, const char *comm
 
 static __attribute__((noinline)) void *start_coll_api(void *context, const struct profiler_v5_coll_api *api)
 {
-	const struct recorder_call call = {
+	const struct reported_call call = {
 		.function = names_function(api->function),
 		.dtype = names_dtype(api->dtype),
 		.captured = api->captured,
@@ -63,7 +63,7 @@ static __attribute__((noinline)) void *start_coll_api(void *context, const struc
 
 static __attribute__((noinline)) void *start_p2p_api(void *context, const struct profiler_v5_p2p_api *api)
 {
-	const struct recorder_call call = {
+	const struct reported_call call = {
 		.function = names_function(api->function),
 		.dtype = names_dtype(api->dtype),
 		.captured = api->captured,
@@ -104,7 +104,7 @@ static __attribute__((noinline)) void *start_p2p_api_v7(void *context, const str
 static __attribute__((noinline)) void *start_coll(void *context, const void *parent,
 						  const struct profiler_v5_coll *coll)
 {
-	const struct recorder_task task = {
+	const struct reported_task task = {
 		.nccl_sequence = coll->sequence,
 		.send = (uintptr_t)coll->send,
 		.recv = (uintptr_t)coll->recv,
@@ -120,7 +120,7 @@ static __attribute__((noinline)) void *start_coll(void *context, const void *par
 static __attribute__((noinline)) void *start_p2p(void *context, const void *parent, const struct profiler_v5_p2p *p2p)
 {
 	bool sends = names_function(p2p->function) == RW_FUNCTION_SEND;
-	const struct recorder_task task = {
+	const struct reported_task task = {
 		.send = sends ? (uintptr_t)p2p->buffer : 0,
 		.recv = sends ? 0 : (uintptr_t)p2p->buffer,
 		.peer = p2p->peer,
@@ -133,7 +133,7 @@ static __attribute__((noinline)) void *start_p2p(void *context, const void *pare
 static __attribute__((noinline)) void *start_ce_coll(void *context, const void *parent,
 						     const struct profiler_v6_ce_coll *coll)
 {
-	const struct recorder_task task = {
+	const struct reported_task task = {
 		.nccl_sequence = coll->sequence,
 		.send = (uintptr_t)coll->send,
 		.recv = (uintptr_t)coll->recv,

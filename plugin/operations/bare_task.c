@@ -7,7 +7,7 @@
 EVENT void *start_bare_task(struct recording *recording, struct communicator *communicator, const void *parent,
 			    const void *what)
 {
-	const struct recorder_bare_task *event = what;
+	const struct reported_bare_task *event = what;
 	struct thread *thread = &this_thread;
 	struct operation_group none = { 0 };
 	uint64_t ticket;
@@ -27,7 +27,7 @@ EVENT void *start_bare_task(struct recording *recording, struct communicator *co
 	return handle_make(HANDLE_TASK, ticket);
 }
 
-void *recorder_start_bare_task(void *context, const struct recorder_bare_task *task)
+void *recorder_start_bare_task(void *context, const struct reported_bare_task *task)
 {
 	return event_start(start_bare_task, context, NULL, task);
 }

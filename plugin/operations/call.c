@@ -132,7 +132,7 @@ static uint64_t begin_work(struct recording *recording, uint64_t since)
 /* The task of an operation for which NCCL has sent none, as far as the call itself shows it. */
 static void complete(struct recording *recording, uint64_t ticket)
 {
-	static const struct recorder_task nothing = { .peer = -1 };
+	static const struct reported_task nothing = { .peer = -1 };
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	struct communicator *communicator = slot ? &recording->communicators[slot->comm] : NULL;
 
@@ -146,7 +146,7 @@ static void complete_group(struct recording *recording)
 	uint64_t ticket = these_calls.group.newest;
 
 	while (box_slot(&recording->box, ticket)) {
-		uint64_t previous = operation_before(recording, &these_calls.group, ticket);
+		uint64_t previous = group_before(recording, &these_calls.group, ticket);
 
 		complete(recording, ticket);
 		ticket = previous;
@@ -414,7 +414,7 @@ struct communicator *call_take_communicator(void)
 	return added;
 }
 
-struct call *call_take(const struct communicator *communicator, const struct recorder_call *what, uint32_t group)
+struct call *call_take(const struct communicator *communicator, const struct reported_call *what, uint32_t group)
 {
 	struct call *call = call_in_progress;
 
@@ -432,7 +432,7 @@ struct call *call_take(const struct communicator *communicator, const struct rec
 }
 
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
-			 const struct recorder_bare_task *event, uint64_t *ticket)
+			 const struct reported_bare_task *event, uint64_t *ticket)
 {
 	*ticket = 0;
 	if (communicator->launches_elsewhere)

@@ -24,12 +24,12 @@
 #include <stdint.h>
 
 #include "plugin/operations/operation.h"
-#include "plugin/operations/recorder.h"
+#include "plugin/operations/reported.h"
 #include "plugin/recording/recording.h"
 
 struct call {
 	struct communicator *communicator; /* NULL: one that the interposer does not know */
-	struct recorder_call what;
+	struct reported_call what;
 	uint64_t send, recv;
 	int32_t peer; /* p2p; else -1 */
 	/* Private. */
@@ -88,7 +88,7 @@ static inline bool call_scans_output(const struct communicator *communicator, co
 
 /* The call that this event announces, or NULL. Once per call. There is one in progress. group: in which NCCL makes
  * it. */
-struct call *call_take(const struct communicator *communicator, const struct recorder_call *what, uint32_t group);
+struct call *call_take(const struct communicator *communicator, const struct reported_call *what, uint32_t group);
 
 enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
 
@@ -99,6 +99,6 @@ enum call_task { CALL_TASK_FOREIGN, CALL_TASK_OURS };
  * those of a replay that the network takes part in, and of calls behind such a replay (NCCL 2.27, src/enqueue.cc,
  * isHostCbEnq), on some ranks and not on others. */
 enum call_task call_task(struct recording *recording, struct communicator *communicator,
-			 const struct recorder_bare_task *event, uint64_t *ticket);
+			 const struct reported_bare_task *event, uint64_t *ticket);
 
 #endif

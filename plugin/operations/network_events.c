@@ -9,7 +9,7 @@
 EVENT void *start_proxy_op(struct recording *recording, struct communicator *communicator, const void *parent,
 			   const void *what)
 {
-	const struct recorder_proxy_op *proxy_op = what;
+	const struct reported_proxy_op *proxy_op = what;
 	const struct waits_operation operation = {
 		.peer = proxy_op->peer,
 		.step_bytes = proxy_op->step_bytes > 0 ? (uint32_t)proxy_op->step_bytes : 0,
@@ -26,7 +26,7 @@ EVENT void *start_proxy_op(struct recording *recording, struct communicator *com
 	return number ? handle_make(HANDLE_PROXY_OP, number) : NULL;
 }
 
-void *recorder_start_proxy_op(void *context, const struct recorder_proxy_op *proxy_op)
+void *recorder_start_proxy_op(void *context, const struct reported_proxy_op *proxy_op)
 {
 	return event_start(start_proxy_op, context, NULL, proxy_op);
 }

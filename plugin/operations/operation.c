@@ -13,7 +13,7 @@ void operation_return(struct recording *recording, const struct operation_group 
 }
 
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
-			const struct recorder_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
+			const struct reported_call *call, struct operation_group *group, uint32_t tid, uint32_t pending)
 {
 	uint64_t ticket;
 
@@ -23,7 +23,7 @@ uint64_t operation_call(struct recording *recording, struct communicator *commun
 }
 
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
-				    const struct recorder_call *call, struct operation_group *group, uint32_t tid)
+				    const struct reported_call *call, struct operation_group *group, uint32_t tid)
 {
 	const struct operation_numbering unannounced = { communicator->unannounced,
 							 RW_FLAG_UNANNOUNCED | rw_operator_flags(call->reduction) };
@@ -101,7 +101,7 @@ void operation_sample_some(struct recording *recording, struct communicator *com
 		atomic_fetch_add_explicit(&header->progress_sampled_out, 1, memory_order_relaxed);
 }
 
-void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct reported_call *call,
 		      uint64_t ticket, uint32_t group)
 {
 	operation_path_sample(recording, communicator, call, box_slot(&recording->box, ticket), group);
@@ -109,7 +109,7 @@ void operation_sample(struct recording *recording, struct communicator *communic
 
 /* They do not count in the communicator's row: ranks without the interposer do not see them. */
 void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
-				  const struct recorder_call *call, uint64_t ticket)
+				  const struct reported_call *call, uint64_t ticket)
 {
 	struct rw_operation *slot = box_slot(&recording->box, ticket);
 	uint64_t bytes = sampling_bytes(call->function, call->dtype, call->count, communicator->nranks);
@@ -147,13 +147,13 @@ void operation_arguments(struct recording *recording, struct communicator *commu
 }
 
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
-		    const struct recorder_task *task, const struct operation_launch *launch)
+		    const struct reported_task *task, const struct operation_launch *launch)
 {
 	return operation_path_task(recording, communicator, ticket, task, launch);
 }
 
 static bool is_same(const struct rw_operation *slot, const struct communicator *communicator,
-		    const struct recorder_bare_task *event)
+		    const struct reported_bare_task *event)
 {
 	return slot->comm == communicator->index && slot->function == event->call.function &&
 	       slot->send_address == event->task.send && slot->recv_address == event->task.recv &&
@@ -161,7 +161,7 @@ static bool is_same(const struct rw_operation *slot, const struct communicator *
 }
 
 uint64_t operation_find(struct recording *recording, const struct operation_group *group,
-			const struct communicator *communicator, const struct recorder_bare_task *event)
+			const struct communicator *communicator, const struct reported_bare_task *event)
 {
 	uint64_t ticket = group->newest, found = 0;
 
@@ -175,7 +175,7 @@ uint64_t operation_find(struct recording *recording, const struct operation_grou
 				return 0;
 			found = ticket;
 		}
-		ticket = operation_before(recording, group, ticket);
+		ticket = group_before(recording, group, ticket);
 	}
 	return ticket ? 0 : found;
 }

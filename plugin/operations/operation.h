@@ -10,24 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plugin/operations/group.h"
 #include "plugin/operations/launch.h"
-#include "plugin/operations/recorder.h"
+#include "plugin/operations/reported.h"
 #include "plugin/recording/recording.h"
-
-/* An API group on its thread. */
-struct operation_group {
-	uint64_t newest; /* ticket of its last operation, 0 = none yet */
-	uint32_t number; /* 0 = no group */
-	bool several;    /* it has more than one operation */
-	bool captured;   /* it has a captured call, and then no other: NCCL takes no mixture */
-};
-
-/* Ticket of the operation of the group before this one; 0: it is the first. */
-static inline uint64_t operation_before(const struct recording *recording, const struct operation_group *group,
-					uint64_t ticket)
-{
-	return group->several ? recording->previous[(ticket - 1) & recording->box.ring_mask] : 0;
-}
 
 /* Counts a call of the communicator, recorded or not. */
 static inline void operation_count_call(struct communicator *communicator)
@@ -44,12 +30,12 @@ static inline void operation_count_captured(struct recording *recording, struct 
 
 /* Claims, fills and publishes a slot; the ticket, or 0 when none is free. A p2p call gets sequence and peer later. */
 uint64_t operation_call(struct recording *recording, struct communicator *communicator,
-			const struct recorder_call *call, struct operation_group *group, uint32_t tid,
+			const struct reported_call *call, struct operation_group *group, uint32_t tid,
 			uint32_t pending);
 /* The same of a call that NCCL announces to nobody and only the interposer sees: counted apart, so that the others have
  * the same numbers on ranks without it. Only the host's part is pending. */
 uint64_t operation_unannounced_call(struct recording *recording, struct communicator *communicator,
-				    const struct recorder_call *call, struct operation_group *group, uint32_t tid);
+				    const struct reported_call *call, struct operation_group *group, uint32_t tid);
 /*
  * After a call with that ticket, 0 none. Two threads that record at the same time take the slots by turns. A processor
  * fetches the slot behind its last one by itself, but not the one behind that, which its thread will have, and the next
@@ -71,21 +57,21 @@ static inline void operation_expect_next(const struct recording *recording, stru
  * communicator that samples. ticket: 0 when it has no slot. group: of the call, whose launches have GPU progress if
  * one of its operations does.
  */
-void operation_sample(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+void operation_sample(struct recording *recording, struct communicator *communicator, const struct reported_call *call,
 		      uint64_t ticket, uint32_t group);
 /* The same of an unannounced call, which has no GPU progress. */
 void operation_sample_unannounced(struct recording *recording, struct communicator *communicator,
-				  const struct recorder_call *call, uint64_t ticket);
+				  const struct reported_call *call, uint64_t ticket);
 /* What only the interposer sees at the call: addresses, and for p2p the peer (else < 0, as is root without one). */
 void operation_arguments(struct recording *recording, struct communicator *communicator, uint64_t ticket, uint64_t send,
 			 uint64_t recv, int32_t peer);
 /* The call's task. launch: NULL = not on this thread. False: this ticket waits for no task of the communicator. */
 bool operation_task(struct recording *recording, struct communicator *communicator, uint64_t ticket,
-		    const struct recorder_task *task, const struct operation_launch *launch);
+		    const struct reported_task *task, const struct operation_launch *launch);
 /* Ticket of the one operation of the group, without a task yet, that the event's task fits; 0 when none does, or more
  * than one, or the group is too long to be searched. On the group's thread. */
 uint64_t operation_find(struct recording *recording, const struct operation_group *group,
-			const struct communicator *communicator, const struct recorder_bare_task *event);
+			const struct communicator *communicator, const struct reported_bare_task *event);
 /* The API group returns at this time. */
 void operation_return(struct recording *recording, const struct operation_group *group, uint64_t now);
 

@@ -39,25 +39,11 @@ operation_path_return(struct recording *recording, const struct operation_group 
 
 		if (!slot)
 			break; /* given up and overwritten; those before it are older still */
-		uint64_t previous = operation_before(recording, group, ticket);
+		uint64_t previous = group_before(recording, group, ticket);
 		slot->return_ns = now;
 		operation_finish_host(slot, ticket, RW_KNOWN_RETURN, RW_KNOWN_TASK);
 		ticket = previous;
 	}
-}
-
-/* Most groups have one operation: for these nothing is written that shares a cache line with another thread's. */
-static inline void operation_join(struct recording *recording, struct operation_group *group, uint64_t ticket)
-{
-	uint64_t mask = recording->box.ring_mask;
-
-	if (group->newest) {
-		if (!group->several)
-			recording->previous[(group->newest - 1) & mask] = 0;
-		recording->previous[(ticket - 1) & mask] = group->newest;
-		group->several = true;
-	}
-	group->newest = ticket;
 }
 
 /* Calls that NCCL announces, and those that only the interposer sees. */
@@ -68,7 +54,7 @@ struct operation_numbering {
 
 /* NULL, and ticket 0: there is no free slot. */
 static inline __attribute__((always_inline)) struct rw_operation *
-operation_publish(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+operation_publish(struct recording *recording, struct communicator *communicator, const struct reported_call *call,
 		  struct operation_group *group, struct operation_numbering numbering, uint32_t tid, uint32_t pending,
 		  uint64_t *published)
 {
@@ -95,7 +81,7 @@ operation_publish(struct recording *recording, struct communicator *communicator
 		slot->root_or_peer = call->root;
 	}
 	slot->api_ns = clock_ns(); /* after what would have to be kept across the call */
-	operation_join(recording, group, ticket);
+	group_join(recording, group, ticket);
 	/* Relaxed: nobody reads the slot before box_publish(). */
 	if (numbering.flags)
 		atomic_store_explicit(&slot->flags, numbering.flags, memory_order_relaxed);
@@ -106,7 +92,7 @@ operation_publish(struct recording *recording, struct communicator *communicator
 }
 
 static inline __attribute__((always_inline)) struct rw_operation *
-operation_path_call(struct recording *recording, struct communicator *communicator, const struct recorder_call *call,
+operation_path_call(struct recording *recording, struct communicator *communicator, const struct reported_call *call,
 		    struct operation_group *group, uint32_t tid, uint32_t pending, uint32_t flags, uint64_t *ticket)
 {
 	const struct operation_numbering announced = { communicator->sequence, flags };
@@ -145,7 +131,7 @@ static inline void operation_record_arguments(struct communicator *communicator,
 
 /* known: before the task. What the interposer knows it has written on the same thread, before the real call. */
 static inline void operation_record_task(struct communicator *communicator, struct rw_operation *slot, uint32_t known,
-					 const struct recorder_task *task)
+					 const struct reported_task *task)
 {
 	if (!(known & RW_KNOWN_CALL))
 		operation_record_arguments(communicator, slot, task->send, task->recv, task->peer);
@@ -188,7 +174,7 @@ static inline void operation_record_launch(struct rw_operation *slot, const stru
 
 static inline __attribute__((always_inline)) bool operation_path_task(struct recording *recording,
 								      struct communicator *communicator,
-								      uint64_t ticket, const struct recorder_task *task,
+								      uint64_t ticket, const struct reported_task *task,
 								      const struct operation_launch *launch)
 {
 	uint32_t before, known = RW_KNOWN_TASK;
@@ -227,7 +213,7 @@ void operation_sample_some(struct recording *recording, struct communicator *com
 /* slot: NULL, it has none. */
 static inline __attribute__((always_inline)) void operation_path_sample(struct recording *recording,
 									struct communicator *communicator,
-									const struct recorder_call *call,
+									const struct reported_call *call,
 									struct rw_operation *slot, uint32_t group)
 {
 	/* By what a send and its receive both know, which is the pair's number, they are sampled once that is known:

@@ -28,7 +28,7 @@ static void *start_api_group(struct recording *recording, struct thread *thread)
 
 static __attribute__((noinline, cold)) void *count_captured(struct recording *recording,
 							    struct communicator *communicator,
-							    const struct recorder_call *call, const struct call *seen)
+							    const struct reported_call *call, const struct call *seen)
 {
 	uint64_t number = communicator_count_captured(communicator, call->function, seen ? seen->peer : -1);
 
@@ -44,7 +44,7 @@ static __attribute__((noinline, cold)) void *count_captured(struct recording *re
 /* seen: by the interposer, too; NULL not. samples: of the communicator, known to the caller. */
 static inline __attribute__((always_inline)) void *call_now(struct recording *recording,
 							    struct communicator *communicator,
-							    const struct recorder_call *call, const struct call *seen,
+							    const struct reported_call *call, const struct call *seen,
 							    bool samples)
 {
 	struct thread *thread = &this_thread;
@@ -140,7 +140,7 @@ EVENT void *start_launch(struct recording *recording, struct communicator *commu
 }
 
 /* Of a captured call, of one that was dropped, or somebody else's. */
-EVENT void *start_other_task(struct communicator *communicator, const void *parent, const struct recorder_task *task)
+EVENT void *start_other_task(struct communicator *communicator, const void *parent, const struct reported_task *task)
 {
 	return handle_kind(parent) == HANDLE_CAPTURED ? replay_begin(communicator, handle_number(parent), task) : NULL;
 }
@@ -161,7 +161,7 @@ EVENT void *start_task(struct recording *recording, struct communicator *communi
 
 struct copy {
 	uint64_t stream;
-	const struct recorder_task *task;
+	const struct reported_task *task;
 };
 
 /*
@@ -194,7 +194,7 @@ void *recorder_start_plan(void *context)
 	return is_blind(context) ? NULL : handle_make(HANDLE_PLAN, 0);
 }
 
-void *recorder_start_call(void *context, const struct recorder_call *call)
+void *recorder_start_call(void *context, const struct reported_call *call)
 {
 	if (!call_in_progress)
 		return event_start(start_call, context, NULL, call);
@@ -210,12 +210,12 @@ void *recorder_start_launch(void *context, uint64_t stream)
 	return event_start(start_launch, context, NULL, (const void *)(uintptr_t)stream);
 }
 
-void *recorder_start_task(void *context, const void *parent, const struct recorder_task *task)
+void *recorder_start_task(void *context, const void *parent, const struct reported_task *task)
 {
 	return event_start(start_task, context, parent, task);
 }
 
-void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct recorder_task *task)
+void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct reported_task *task)
 {
 	return event_start(start_copy, context, parent, &(struct copy){ stream, task });
 }

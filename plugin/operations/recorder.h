@@ -8,44 +8,12 @@
 #ifndef PLUGIN_OPERATIONS_RECORDER_H
 #define PLUGIN_OPERATIONS_RECORDER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "plugin/recording/communicator_init.h"
+#include "plugin/operations/reported.h"
 
 /* Asks for the number of this thread now, so that its first operation makes no system call. */
 void recorder_know_thread(void);
-
-struct recorder_call {
-	uint8_t function; /* enum rw_function */
-	uint8_t dtype;    /* enum rw_dtype */
-	uint8_t reduction; /* enum rw_operator, from the interposer */
-	bool captured;
-	int32_t root; /* -1 none */
-	uint64_t count;
-	uint64_t stream;
-};
-
-struct recorder_task {
-	uint64_t nccl_sequence;
-	uint64_t send, recv; /* addresses, 0 = none */
-	int32_t peer;        /* p2p: communicator rank; else -1 */
-	uint8_t algorithm, protocol, channels;
-};
-
-/* What a task sends to or receives from one peer through one channel; of this process only. */
-struct recorder_proxy_op {
-	int peer, step_bytes;
-	uint8_t channel;
-	bool sends;
-};
-
-/* A task without a call (before ABI v5). */
-struct recorder_bare_task {
-	struct communicator_identity identity; /* before ABI v4: whose task it is, which init did not report */
-	struct recorder_call call;
-	struct recorder_task task;
-};
 
 /*
  * Events begin: the handle for NCCL, or NULL when the event is of no interest. Each on the thread that makes the call,
@@ -56,17 +24,17 @@ struct recorder_bare_task {
 void *recorder_start_group(void *context);
 void *recorder_start_plan(void *context);
 /* One collective or p2p call. */
-void *recorder_start_call(void *context, const struct recorder_call *call);
+void *recorder_start_call(void *context, const struct reported_call *call);
 /* A plan's kernel is about to be launched. */
 void *recorder_start_launch(void *context, uint64_t stream);
 /* parent: the call. */
-void *recorder_start_task(void *context, const void *parent, const struct recorder_task *task);
-void *recorder_start_bare_task(void *context, const struct recorder_bare_task *task);
+void *recorder_start_task(void *context, const void *parent, const struct reported_task *task);
+void *recorder_start_bare_task(void *context, const struct reported_bare_task *task);
 /* A task and its launch at once, on the copy engines. parent: the call. */
-void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct recorder_task *task);
+void *recorder_start_copy(void *context, const void *parent, uint64_t stream, const struct reported_task *task);
 /* A channel of a task's kernel began at that %globaltimer. parent: the task. */
 void *recorder_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw);
-void *recorder_start_proxy_op(void *context, const struct recorder_proxy_op *proxy_op);
+void *recorder_start_proxy_op(void *context, const struct reported_proxy_op *proxy_op);
 
 /* The group whose handle that is has all its calls and is ending. */
 void recorder_group_end(void *handle);

@@ -35,7 +35,7 @@ static_assert(sizeof(struct captured_call) == 64, "a cache line each");
 struct replay {
 	struct kernel kernel; /* its ticket is the replay's number */
 	struct shape shape;
-	struct recorder_task task;
+	struct reported_task task;
 	uint64_t sequence, began_ns;
 };
 
@@ -170,7 +170,7 @@ static void forget(struct recording *recording, struct captured_call *at)
 }
 
 uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator,
-			  const struct recorder_call *call, uint64_t call_number)
+			  const struct reported_call *call, uint64_t call_number)
 {
 	if (!calls)
 		return 0;
@@ -215,7 +215,7 @@ __attribute__((no_sanitize("thread"))) static struct captured_call *find_call(ui
 }
 
 static bool expect(const struct communicator *communicator, uint64_t number, const struct shape *shape,
-		   uint64_t sequence, const struct recorder_task *task)
+		   uint64_t sequence, const struct reported_task *task)
 {
 	struct replay *replay = &running[number % REPLAY_RUNNING];
 	struct kernel *kernel = &replay->kernel;
@@ -231,7 +231,7 @@ static bool expect(const struct communicator *communicator, uint64_t number, con
 	return true;
 }
 
-void *replay_begin(struct communicator *communicator, uint64_t number, const struct recorder_task *task)
+void *replay_begin(struct communicator *communicator, uint64_t number, const struct reported_task *task)
 {
 	struct shape shape;
 

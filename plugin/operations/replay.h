@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "plugin/operations/recorder.h"
+#include "plugin/operations/reported.h"
 #include "plugin/recording/recording.h"
 
 enum {
@@ -36,10 +36,10 @@ bool replays_open(void);
 /* A call is being captured, on its thread. call_number: which of its kind, from 0. Returns the number to make its
  * handle of; 0: its replays are not recorded. */
 uint64_t replay_note_call(struct recording *recording, const struct communicator *communicator,
-			  const struct recorder_call *call, uint64_t call_number);
+			  const struct reported_call *call, uint64_t call_number);
 
 /* NCCL's callback announces a replay. captured: number of the call's handle. The handle of the replay, or NULL. */
-void *replay_begin(struct communicator *communicator, uint64_t captured, const struct recorder_task *task);
+void *replay_begin(struct communicator *communicator, uint64_t captured, const struct reported_task *task);
 
 /* A channel of the replay's kernel began at that %globaltimer. parent: of any kind. The channel's handle, or NULL. */
 void *replay_start_channel(const void *context, const void *parent, uint8_t channel, uint64_t raw);

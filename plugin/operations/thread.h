@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/operations/group.h"
 #include "plugin/operations/launch.h"
-#include "plugin/operations/operation.h"
 
 struct thread {
 	struct operation_launch launch;

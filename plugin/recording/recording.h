@@ -34,7 +34,7 @@ struct recording {
 	_Atomic uint32_t living;  /* communicators that have not ended */
 	_Atomic uint64_t created; /* communicators so far */
 	/* By slot: ticket of the operation before this one in its API group, 0 = first. Belongs to the group's thread;
-	 * written and read only for groups of several operations (operation_before()). */
+	 * written and read only for groups of several operations (group_before()). */
 	uint64_t *previous;
 	/* By communicator: where the thread began that made it. Written before it has operations. */
 	struct thread_start starts[RW_BOX_COMMS];

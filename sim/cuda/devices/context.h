@@ -34,8 +34,6 @@ struct CUctx_st {
 
 /* The calling thread's context, or CUDA_ERROR_INVALID_CONTEXT / CUDA_ERROR_NOT_INITIALIZED. */
 CUresult context_current(CUcontext *context);
-/* Waits until everything submitted to the context before the call is done. */
-void context_drain(CUcontext context);
 /* What broke the calling thread's context, or CUDA_SUCCESS. */
 CUresult context_broken(void);
 /* A call is about to return this: some errors break the calling thread's context for good. */

@@ -3,14 +3,12 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/cuda/devices/visible.h"
 #include "sim/cuda/driver/calls.h"
-#include "sim/cuda/driver/fault.h"
-#include "sim/cuda/kernels/multiprocessors.h"
-#include "sim/cuda/streams/host_share.h"
 
 static atomic_bool initialised, forked;
 static int host_count, device_count, physical[DEVICES_MAX];
@@ -54,15 +52,11 @@ int device_minor(CUdevice device)
 	return physical[device];
 }
 
-CUresult sim_cuInit(unsigned int flags)
+CUresult device_init(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (flags)
-		return CUDA_ERROR_INVALID_VALUE;
 	pthread_once(&once, initialise);
-	if (!fault_rules_are_right() || !host_share_is_right())
-		return CUDA_ERROR_UNKNOWN;
 	if (atomic_load(&forked))
 		return CUDA_ERROR_NOT_INITIALIZED;
 	return device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
@@ -134,7 +128,7 @@ static const struct {
 	{ CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024 },
 	{ CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32 },
 	{ CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000 },
-	{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, MULTIPROCESSORS },
+	{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, DEVICE_MULTIPROCESSORS },
 	{ CU_DEVICE_ATTRIBUTE_INTEGRATED, 0 },
 	{ CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1 },
 	{ CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1 },

@@ -6,10 +6,13 @@
 
 #include <cuda.h>
 
-#define DEVICES_MAX           64
-#define DEVICE_DRIVER_VERSION 13000
-#define DEVICE_MEMORY_BYTES   (16ull << 30)
+#define DEVICES_MAX            64
+#define DEVICE_DRIVER_VERSION  13000
+#define DEVICE_MEMORY_BYTES    (16ull << 30)
+#define DEVICE_MULTIPROCESSORS 132 /* as on an H200 */
 
+/* Finds the devices, at the first cuInit. CUDA_ERROR_NO_DEVICE: the process sees none. */
+CUresult device_init(void);
 /* CUDA_ERROR_NOT_INITIALIZED before cuInit and, as on a GPU, in a child forked after it. */
 CUresult device_ready(void);
 /* Also checks that the ordinal exists. */

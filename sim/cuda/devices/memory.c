@@ -10,6 +10,7 @@
 #include "sim/cuda/devices/context.h"
 #include "sim/cuda/devices/device.h"
 #include "sim/cuda/driver/calls.h"
+#include "sim/cuda/streams/stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory_range *ranges;
@@ -138,7 +139,7 @@ static CUresult range_unmap(CUdeviceptr base, enum memory_kind kind)
 		return result;
 	if (!memory_find(base, 1, &range) || range.base != base || range.kind != kind)
 		return CUDA_ERROR_INVALID_VALUE;
-	context_drain(range.context);
+	streams_drain(range.context);
 	if (range_remove(base, kind, &range))
 		munmap((void *)(uintptr_t)range.base, range.size);
 	return CUDA_SUCCESS;

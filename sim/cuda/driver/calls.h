@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every entry point of the driver, in one table: calls.c exports them, entry.c finds them for cuGetProcAddress, and
+ * Every entry point of the driver, in one table: entry.c exports them and finds them for cuGetProcAddress, and
  * SIM_CUDA_FAULTS names them. The implementation of cuX is sim_cuX; entry points of earlier CUDA versions share it
  * where the parameters are the same. Entries of one name stand together, oldest first.
  */
@@ -266,7 +266,6 @@ struct call {
 	const char *name, *symbol;
 	int since;
 	enum call_kind kind;
-	void *function, *per_thread; /* per_thread: the same function where stream 0 is meant nowhere */
 };
 
 extern const struct call calls[];

@@ -2,6 +2,7 @@
 #include "sim/cuda/devices/context.h"
 #include "sim/cuda/driver/calls.h"
 #include "sim/cuda/graphs/capture.h"
+#include "sim/cuda/streams/stream.h"
 
 CUresult sim_cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
 {

@@ -11,7 +11,7 @@
 
 #include "sim/cuda/graphs/node_set.h"
 #include "sim/cuda/graphs/user_object.h"
-#include "sim/cuda/streams/stream.h"
+#include "sim/cuda/streams/stream_point.h"
 
 struct CUgraphNode_st {
 	atomic_uint references; /* the graph and its executable graphs */

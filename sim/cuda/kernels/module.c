@@ -8,6 +8,7 @@
 
 #include "sim/cuda/devices/context.h"
 #include "sim/cuda/driver/calls.h"
+#include "sim/cuda/streams/stream.h"
 
 struct CUmod_st {
 	bool owns_names;
@@ -94,7 +95,7 @@ static CUresult load(CUcontext context, CUmodule *module, const void *image)
 		return load_image(module, image);
 	if (!looks_like_ptx(image))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	context_drain(context);
+	streams_drain(context);
 	return load_ptx(module, image);
 }
 

@@ -16,7 +16,7 @@ static struct pool pools[DEVICES_MAX];
 
 static unsigned int limited(uint64_t blocks)
 {
-	return blocks < MULTIPROCESSORS ? (unsigned int)blocks : MULTIPROCESSORS;
+	return blocks < DEVICE_MULTIPROCESSORS ? (unsigned int)blocks : DEVICE_MULTIPROCESSORS;
 }
 
 unsigned int multiprocessors_take(CUdevice device, uint64_t blocks, bool together)
@@ -26,9 +26,9 @@ unsigned int multiprocessors_take(CUdevice device, uint64_t blocks, bool togethe
 
 	pthread_mutex_lock(&lock);
 	uint64_t number = pool->come++;
-	while (number != pool->begun || MULTIPROCESSORS - pool->taken < least)
+	while (number != pool->begun || DEVICE_MULTIPROCESSORS - pool->taken < least)
 		pthread_cond_wait(&changed, &lock);
-	unsigned int left = MULTIPROCESSORS - pool->taken, count = wanted < left ? wanted : left;
+	unsigned int left = DEVICE_MULTIPROCESSORS - pool->taken, count = wanted < left ? wanted : left;
 	pool->taken += count;
 	pool->begun++;
 	pthread_cond_broadcast(&changed); /* whoever came next may find room, too */

@@ -12,8 +12,6 @@
 
 #include <cuda.h>
 
-#define MULTIPROCESSORS 132 /* as on an H200 */
-
 /* Waits; returns how many it took, to be given back. */
 unsigned int multiprocessors_take(CUdevice device, uint64_t blocks, bool together);
 void multiprocessors_give(CUdevice device, unsigned int count);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sim/cuda/devices/device_file.h"
-#include "sim/cuda/streams/stream.h"
+#include "sim/cuda/streams/stream_point.h"
 
 struct callback {
 	struct callback *next;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sim/cuda/devices/context.h"
 #include "sim/cuda/graphs/capture.h"
@@ -207,11 +208,41 @@ static CUresult push_wait(CUstream stream, struct stream_point *point)
 	return result;
 }
 
+enum selection { ALL, BLOCKING };
+
+static size_t context_stream_count(CUcontext context)
+{
+	size_t count = 1;
+
+	for (CUstream stream = context->streams; stream; stream = stream->next)
+		count++;
+	return count;
+}
+
+/* Points of the unfinished streams of a context; the caller drops each and frees the array. Not the legacy stream's
+ * unless ALL. */
+static struct stream_point *stream_points(CUcontext context, enum selection selection, size_t *count)
+{
+	*count = 0;
+	pthread_mutex_lock(&context->lock);
+	struct stream_point *points = calloc(context_stream_count(context), sizeof(*points));
+	for (CUstream stream = context->streams; points && stream; stream = stream->next) {
+		if (selection == BLOCKING && stream->non_blocking)
+			continue;
+		points[*count] = stream_last(stream);
+		*count += points[*count].stream != NULL;
+	}
+	if (points && selection == ALL && context->legacy)
+		points[(*count)++] = stream_last(context->legacy);
+	pthread_mutex_unlock(&context->lock);
+	return points;
+}
+
 static CUresult wait_for_blocking_streams(CUstream legacy)
 {
 	CUresult result = CUDA_SUCCESS;
 	size_t count;
-	struct stream_point *points = stream_points(legacy->context, STREAMS_BLOCKING, &count);
+	struct stream_point *points = stream_points(legacy->context, BLOCKING, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		CUresult pushed = push_wait(legacy, &points[i]);
@@ -262,28 +293,17 @@ CUresult stream_submit_wait(CUstream stream, struct stream_point *point)
 	return result;
 }
 
-static size_t context_stream_count(CUcontext context)
+void streams_drain(CUcontext context)
 {
-	size_t count = 1;
+	size_t count;
+	struct stream_point *points = stream_points(context, ALL, &count);
 
-	for (CUstream stream = context->streams; stream; stream = stream->next)
-		count++;
-	return count;
-}
-
-struct stream_point *stream_points(CUcontext context, enum stream_selection selection, size_t *count)
-{
-	*count = 0;
-	pthread_mutex_lock(&context->lock);
-	struct stream_point *points = calloc(context_stream_count(context), sizeof(*points));
-	for (CUstream stream = context->streams; points && stream; stream = stream->next) {
-		if (selection == STREAMS_BLOCKING && stream->non_blocking)
-			continue;
-		points[*count] = stream_last(stream);
-		*count += points[*count].stream != NULL;
+	for (size_t i = 0; i < count; i++) {
+		host_wait(&points[i]);
+		stream_point_drop(&points[i]);
 	}
-	if (points && selection == STREAMS_ALL && context->legacy)
-		points[(*count)++] = stream_last(context->legacy);
-	pthread_mutex_unlock(&context->lock);
-	return points;
+	free(points);
+	/* What a destroyed stream was given still runs, and uses memory that the caller is about to free. */
+	while (atomic_load(&context->closing))
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 }

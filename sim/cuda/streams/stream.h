@@ -12,8 +12,6 @@
 
 #include "sim/cuda/streams/stream_point.h"
 
-enum stream_selection { STREAMS_ALL, STREAMS_BLOCKING };
-
 /* Not yet in any context's list; its thread starts with its first task. NULL: out of memory. */
 CUstream stream_new(CUcontext context, unsigned int flags, int priority);
 /* Takes it out of its context's list; queued tasks still run, then the thread ends and the memory goes. */
@@ -37,8 +35,7 @@ CUresult stream_submit(CUstream stream, const struct task_kind *kind, const void
 /* Makes later work of the stream wait for the point; takes the point over. */
 CUresult stream_submit_wait(CUstream stream, struct stream_point *point);
 
-/* Points of the unfinished streams of a context; the caller drops each and frees the array. Not the legacy stream's
- * unless STREAMS_ALL. */
-struct stream_point *stream_points(CUcontext context, enum stream_selection selection, size_t *count);
+/* Waits until everything submitted to the context before the call is done. */
+void streams_drain(CUcontext context);
 
 #endif

@@ -3,19 +3,12 @@
 #include "sim/nccl/calls/composite.h"
 #include "sim/nccl/calls/export.h"
 #include "sim/nccl/calls/group.h"
+#include "sim/nccl/calls/operator.h"
 #include "sim/nccl/calls/window.h"
 #include "sim/nccl/data/number.h"
 #include "sim/nccl/launch/launch.h"
 #include "sim/nccl/log.h"
 #include "sim/nccl/release.h"
-
-static const char *const function_names[FUNCTIONS] = { "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter",
-						       "Send",      "Recv",      "AlltoAll",  "Gather", "Scatter" };
-
-const char *function_name(enum function function)
-{
-	return function_names[function];
-}
 
 static ncclResult_t task_check(const struct task *task)
 {

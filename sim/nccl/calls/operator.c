@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "sim/nccl/calls/export.h"
-#include "sim/nccl/comm/comm.h"
-#include "sim/nccl/data/number.h"
+#include "sim/nccl/launch/work.h"
 #include "sim/nccl/log.h"
 
 #define OPERATORS_MAX 65536
@@ -27,9 +26,9 @@ static struct user_operator *find(const struct ncclComm *comm, ncclRedOp_t op)
 {
 	int index = mangle(comm, (int)op) - ncclNumOps;
 
-	if (index < 0 || index >= comm->operators.count || !comm->operators.operators[index].used)
+	if (index < 0 || index >= comm->operator_count || !comm->operators[index].used)
 		return NULL;
-	return &comm->operators.operators[index];
+	return &comm->operators[index];
 }
 
 bool operator_exists(const struct ncclComm *comm, ncclRedOp_t op)
@@ -54,21 +53,21 @@ ncclResult_t operator_factor(const struct ncclComm *comm, ncclRedOp_t op, ncclDa
 }
 
 /* The first unused place; the list grows when there is none. -1: out of memory, or too many. */
-static int place(struct operator_list *list)
+static int place(struct ncclComm *comm)
 {
 	int index = 0;
 
-	while (index < list->count && list->operators[index].used)
+	while (index < comm->operator_count && comm->operators[index].used)
 		index++;
-	if (index < list->count)
+	if (index < comm->operator_count)
 		return index;
 	if (index >= OPERATORS_MAX - ncclNumOps)
 		return -1;
-	struct user_operator *grown = realloc(list->operators, (size_t)(index + 1) * sizeof(*grown));
+	struct user_operator *grown = realloc(comm->operators, (size_t)(index + 1) * sizeof(*grown));
 	if (!grown)
 		return -1;
-	list->operators = grown;
-	list->count = index + 1;
+	comm->operators = grown;
+	comm->operator_count = index + 1;
 	return index;
 }
 
@@ -93,10 +92,10 @@ ncclResult_t pncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTy
 		memcpy(&user.factor.value, scalar, number_size(type));
 	else
 		user.factor.device = scalar;
-	int index = place(&comm->operators);
+	int index = place(comm);
 	if (index < 0)
 		return ncclSystemError;
-	comm->operators.operators[index] = user;
+	comm->operators[index] = user;
 	*op = (ncclRedOp_t)mangle(comm, ncclNumOps + index);
 	return ncclSuccess;
 }

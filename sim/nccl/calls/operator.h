@@ -4,22 +4,9 @@
 #define SIM_NCCL_CALLS_OPERATOR_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include <nccl.h>
-
-/* What a rank multiplies its elements by. */
-struct factor {
-	bool used;
-	const void *device; /* read while the collective runs; NULL: the value below */
-	uint64_t value;     /* its first bytes are one element */
-};
-
-/* The communicator's; it frees the array. */
-struct operator_list {
-	struct user_operator *operators;
-	int count;
-};
+#include "sim/nccl/comm/comm.h"
+#include "sim/nccl/data/number.h"
 
 /* False: neither one of NCCL's nor one of this communicator's. */
 bool operator_exists(const struct ncclComm *comm, ncclRedOp_t op);

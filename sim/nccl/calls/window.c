@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/nccl/calls/export.h"
+#include "sim/nccl/launch/work.h"
 #include "sim/nccl/log.h"
 #include "sim/nccl/release.h"
 

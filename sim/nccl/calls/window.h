@@ -6,19 +6,7 @@
 #ifndef SIM_NCCL_CALLS_WINDOW_H
 #define SIM_NCCL_CALLS_WINDOW_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "sim/nccl/launch/plan.h"
-
-/* In the communicator's list, which frees it. */
-struct ncclWindow_vidmem {
-	struct ncclWindow_vidmem *next;
-	const char *start;
-	size_t size;
-	int flags;
-	bool window; /* not a registered buffer, which changes nothing */
-};
 
 /* NCCL's choice between its kernels and the copy engine, as far as it does not depend on hardware. */
 enum task_kind window_task_kind(const struct task *task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank of a communicator. */
+/* One rank of a communicator, and what those who work for it note of it, or wake. Calls nobody. */
 #ifndef SIM_NCCL_COMM_COMM_H
 #define SIM_NCCL_COMM_COMM_H
 
@@ -10,13 +10,8 @@
 
 #include "sim/nccl/bootstrap/hosts.h"
 #include "sim/nccl/bootstrap/segment.h"
-#include "sim/nccl/calls/operator.h"
-#include "sim/nccl/comm/clique.h"
-#include "sim/nccl/comm/state.h"
 #include "sim/nccl/driver.h"
 #include "sim/nccl/launch/capture.h"
-#include "sim/nccl/launch/work_count.h"
-#include "sim/nccl/network/proxy.h"
 
 /* What a call does; the order is that of the names in function_name(). */
 enum function {
@@ -33,7 +28,14 @@ enum function {
 	FUNCTIONS
 };
 
-struct network;
+/* Memory that the program has registered (window.h), in the communicator's list, which frees it. */
+struct ncclWindow_vidmem {
+	struct ncclWindow_vidmem *next;
+	const char *start;
+	size_t size;
+	int flags;
+	bool window; /* not a registered buffer, which changes nothing */
+};
 
 struct ncclComm {
 	int rank, nranks;
@@ -66,7 +68,8 @@ struct ncclComm {
 	struct clique *clique;            /* NULL until the others are known */
 	struct ncclComm *sibling;         /* the next of the clique */
 	uint64_t meetings;                /* of the clique that this one came to; the clique's lock guards it */
-	struct operator_list operators;
+	struct user_operator *operators;  /* that the program made: operator.h */
+	int operator_count;
 	struct ncclWindow_vidmem *windows;
 	uint32_t signals_awaited[SEGMENT_RANKS_MAX]; /* by ncclWaitSignal so far, from each rank */
 
@@ -75,36 +78,18 @@ struct ncclComm {
 	unsigned int running; /* plans launched and not done, and calls on the way; under lock */
 
 	void *profiler; /* the plugin's context */
-	struct proxy proxy;
-	struct work_count works; /* for KernelCh */
+	struct proxy *proxy;      /* NULL until its init comes to it */
+	_Atomic int wake_fd;      /* eventfd: the progress thread has something to look at; -1: there is none */
+	struct work_count *works; /* for KernelCh */
 };
 
 const char *function_name(enum function function);
 
-/*
- * A communicator that is nobody's rank yet, on a copy of the config; NULL = defaults. ncclInvalidArgument: the config
- * is bad; ncclSystemError: out of memory.
- */
-ncclResult_t comm_new(struct ncclComm **comm, const ncclConfig_t *config, CUdevice device);
-/* Makes it rank of nranks under the id; waits for the other ranks. hash: the communicator's number. */
-ncclResult_t comm_init(struct ncclComm *comm, const ncclUniqueId *id, uint64_t hash, int rank, int nranks);
-/* All ranks of all hosts meet: see hosts_meet(). On API threads. */
-ncclResult_t comm_meet(struct ncclComm *comm);
-/* Wakes what waits for other ranks, to look at the stop flag. Not while another thread makes the communicator. */
-void comm_wake(struct ncclComm *comm);
-/* Waits for every plan of the communicator; with stop set, wakes them until they have ended. */
-void comm_drain(struct ncclComm *comm);
-/* Waits for the plans and ends the progress thread. */
-void comm_quiesce(struct ncclComm *comm);
-/*
- * Ends a communicator, however far its init came. The last of its clique waits for the plans of all members and frees
- * them; their profiler contexts are finalized on this thread, whatever device is current.
- */
-void comm_reclaim(struct ncclComm *comm);
-
-/* What ncclCommGetAsyncError reports; joins the thread of a call that has succeeded. */
-ncclResult_t comm_error(struct ncclComm *comm);
-/* Whether a call may use the communicator now; says why not. An aborted one waits for the thread that works for it. */
-ncclResult_t comm_ready(struct ncclComm *comm);
+void comm_plan_started(struct ncclComm *comm);
+void comm_plan_done(struct ncclComm *comm);
+/* For whoever notices an error between calls, on any thread: the transport. */
+void comm_set_async_error(struct ncclComm *comm, ncclResult_t error);
+/* A plan has started or stopped, or a link has moved: the progress thread looks. */
+void comm_wake_proxy(struct ncclComm *comm);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that ask communicators. */
 #include "sim/nccl/calls/export.h"
-#include "sim/nccl/comm/comm.h"
+#include "sim/nccl/launch/work.h"
 #include "sim/nccl/log.h"
 
 static ncclResult_t check(const char *call, const struct ncclComm *comm, const void *out)

@@ -2,6 +2,7 @@
 /* The calls that end communicators or what runs on them. */
 #include "sim/nccl/calls/export.h"
 #include "sim/nccl/calls/group.h"
+#include "sim/nccl/comm/comm_life.h"
 #include "sim/nccl/log.h"
 #include "sim/nccl/release.h"
 

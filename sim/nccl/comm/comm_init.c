@@ -7,6 +7,7 @@
 #include "sim/nccl/bootstrap/meeting.h"
 #include "sim/nccl/calls/export.h"
 #include "sim/nccl/calls/group.h"
+#include "sim/nccl/comm/comm_life.h"
 #include "sim/nccl/log.h"
 #include "sim/nccl/release.h"
 

@@ -5,6 +5,7 @@
  */
 #include "sim/nccl/calls/export.h"
 #include "sim/nccl/calls/group.h"
+#include "sim/nccl/comm/comm_life.h"
 #include "sim/nccl/release.h"
 
 static ncclResult_t run_meeting(struct comm_job *job)

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "sim/nccl/data/mover.h"
+#include "sim/nccl/launch/capture_plan.h"
+#include "sim/nccl/launch/work_count.h"
 
 /* As the GPU's %globaltimer: nanoseconds since the epoch, one clock for all devices of the host. */
 static uint64_t global_timer(void)

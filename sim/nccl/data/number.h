@@ -3,6 +3,7 @@
 #ifndef SIM_NCCL_DATA_NUMBER_H
 #define SIM_NCCL_DATA_NUMBER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <nccl.h>
@@ -18,6 +19,13 @@ const char *number_name(ncclDataType_t type);
  * of the inputs.
  */
 void number_reduce(ncclDataType_t type, ncclRedOp_t op, void *out, const void *const *in, int inputs, size_t count);
+
+/* Of an operator that a program made: what a rank multiplies its elements by before they are reduced. */
+struct factor {
+	bool used;
+	const void *device; /* read while the collective runs; NULL: the value below */
+	uint64_t value;     /* its first bytes are one element */
+};
 
 /* out[i] = in[i] * *factor, rounded to the type; out may be in. */
 void number_scale(ncclDataType_t type, void *out, const void *in, const void *factor, size_t count);

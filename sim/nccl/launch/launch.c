@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/nccl/launch/launch.h"
 
+#include "sim/nccl/comm/clique.h"
+#include "sim/nccl/launch/capture_plan.h"
 #include "sim/nccl/launch/connect.h"
 #include "sim/nccl/launch/split.h"
+#include "sim/nccl/launch/work_count.h"
 #include "sim/nccl/network/network.h"
+#include "sim/nccl/network/proxy.h"
 #include "sim/nccl/profiler/channel_op.h"
 #include "sim/nccl/profiler/profiler.h"
 
@@ -26,7 +30,7 @@ static ncclResult_t order_streams(struct plan *plan)
 
 static ncclResult_t prepare_one(struct plan *plan)
 {
-	ncclResult_t result = plan->channel_events ? proxy_need_thread(&plan->comm->proxy) : ncclSuccess;
+	ncclResult_t result = plan->channel_events ? proxy_need_thread(plan->comm->proxy) : ncclSuccess;
 
 	if (result == ncclSuccess && plan->capture_id)
 		result = capture_keep(plan);
@@ -98,7 +102,7 @@ void launch_hand_to_proxy(struct plan *plan)
 {
 	work_count_hand_over(plan);
 	if (plan->channel_events)
-		proxy_need_queue(&plan->comm->proxy);
+		proxy_need_queue(plan->comm->proxy);
 	struct posting posting = { .ops = plan->channel_events ? channel_ops_of(plan) : NULL };
 	ncclResult_t result = network_plan(plan, &posting.transfers);
 
@@ -106,9 +110,9 @@ void launch_hand_to_proxy(struct plan *plan)
 		comm_set_async_error(plan->comm, result);
 	if (!posting.ops && !posting.transfers)
 		return;
-	if (proxy_need_thread(&plan->comm->proxy) != ncclSuccess)
+	if (proxy_need_thread(plan->comm->proxy) != ncclSuccess)
 		comm_set_async_error(plan->comm, ncclSystemError);
-	proxy_post(&plan->comm->proxy, posting);
+	proxy_post(plan->comm->proxy, posting);
 }
 
 static ncclResult_t launch(struct plan *plan)

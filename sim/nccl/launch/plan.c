@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "sim/nccl/data/number.h"
-
 struct plan *plan_new(struct ncclComm *comm)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));

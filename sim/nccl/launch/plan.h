@@ -7,6 +7,7 @@
 #define SIM_NCCL_LAUNCH_PLAN_H
 
 #include "sim/nccl/comm/comm.h"
+#include "sim/nccl/data/number.h"
 
 #define PLAN_CHANNELS_MAX 8
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "sim/nccl/comm/comm_life.h"
 #include "sim/nccl/launch/launch.h"
 #include "sim/nccl/log.h"
 
@@ -245,4 +246,28 @@ void work_join(struct ncclComm *comm)
 void work_abort(struct ncclComm *comm)
 {
 	finish(comm, true);
+}
+
+ncclResult_t comm_error(struct ncclComm *comm)
+{
+	ncclResult_t error = atomic_load(&comm->state);
+
+	if (error == ncclSuccess)
+		error = atomic_load(&comm->async_error);
+	if (error == ncclSuccess)
+		work_join(comm);
+	return error;
+}
+
+ncclResult_t comm_ready(struct ncclComm *comm)
+{
+	if (atomic_load(&comm->stop)) {
+		work_abort(comm);
+		return ncclSuccess;
+	}
+	ncclResult_t error = comm_error(comm);
+	if (error != ncclInProgress)
+		return error;
+	log_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
+	return ncclInvalidArgument;
 }

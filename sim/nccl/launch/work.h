@@ -40,4 +40,9 @@ void work_join(struct ncclComm *comm);
 /* As work_join, after telling all that the thread works for to stop. */
 void work_abort(struct ncclComm *comm);
 
+/* What ncclCommGetAsyncError reports; joins the thread of a call that has succeeded. */
+ncclResult_t comm_error(struct ncclComm *comm);
+/* Whether a call may use the communicator now; says why not. An aborted one waits for the thread that works for it. */
+ncclResult_t comm_ready(struct ncclComm *comm);
+
 #endif

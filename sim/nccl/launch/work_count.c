@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/nccl/launch/work_count.h"
 
-#include <assert.h>
+#include <stdlib.h>
 
-#include "sim/nccl/comm/comm.h"
-#include "sim/nccl/launch/plan.h"
 #include "sim/nccl/launch/schedule.h"
 #include "sim/nccl/profiler/profiler.h"
 #include "sim/nccl/release.h"
 
-static_assert((int)WORK_CHANNELS == (int)PLAN_CHANNELS_MAX, "a counter for each channel");
+enum { WORK_NOTES = 64 };
+
+struct work_note {
+	_Atomic uint64_t number, ns;
+};
+
+/* By channel. */
+struct work_count {
+	_Atomic uint64_t host[PLAN_CHANNELS_MAX];
+	uint64_t device[PLAN_CHANNELS_MAX]; /* the stream thread of the running plan owns it */
+	struct work_note began[PLAN_CHANNELS_MAX][WORK_NOTES], ended[PLAN_CHANNELS_MAX][WORK_NOTES];
+	_Atomic bool latest_captured; /* what NCCL's planner remembers of the communicator's latest group */
+};
+
+struct work_count *work_count_new(void)
+{
+	return calloc(1, sizeof(struct work_count));
+}
 
 /* One work on one channel; of a send and a receive that share it, both. */
 typedef void visit_work(struct work_count *count, int channel, int part, struct task *first, struct task *second,
@@ -28,7 +43,7 @@ static bool is_counted(const struct task *task, int part)
 
 static void visit_all(struct plan *plan, visit_work *visit, uint64_t ns)
 {
-	struct work_count *count = &plan->comm->works;
+	struct work_count *count = plan->comm->works;
 
 	for (struct task *task = plan->collectives; task; task = task->next)
 		for (int part = 0; is_counted(task, part); part++)
@@ -87,7 +102,7 @@ static void count_captured(struct work_count *count, int channel, int part, stru
 
 void work_count_plan(struct plan *plan)
 {
-	atomic_store(&plan->comm->works.latest_captured, plan->capture_id != 0);
+	atomic_store(&plan->comm->works->latest_captured, plan->capture_id != 0);
 	if (!release()->counts_each_run)
 		visit_all(plan, plan->capture_id ? count_captured : count_eager, 0);
 }
@@ -95,7 +110,7 @@ void work_count_plan(struct plan *plan)
 /* SaveProxyProfiler() of 2.27 to 2.30 asks what the communicator's latest group was, not what this plan is. */
 void work_count_hand_over(struct plan *plan)
 {
-	bool counts = plan->capture_id && atomic_load(&plan->comm->works.latest_captured);
+	bool counts = plan->capture_id && atomic_load(&plan->comm->works->latest_captured);
 
 	if (plan->channel_events && (counts || release()->counts_each_run))
 		visit_all(plan, count_watched, 0);
@@ -158,10 +173,10 @@ static bool is_reached(const struct work_note *notes, uint64_t number, uint64_t 
 
 bool work_count_has_begun(const struct task *task, int part, uint64_t *ns)
 {
-	return is_reached(task->comm->works.began[channel_of(task, part)], task->works[part], ns);
+	return is_reached(task->comm->works->began[channel_of(task, part)], task->works[part], ns);
 }
 
 bool work_count_has_ended(const struct task *task, int part, uint64_t *ns)
 {
-	return is_reached(task->comm->works.ended[channel_of(task, part)], task->works[part], ns);
+	return is_reached(task->comm->works->ended[channel_of(task, part)], task->works[part], ns);
 }

@@ -11,26 +11,10 @@
 #ifndef SIM_NCCL_LAUNCH_WORK_COUNT_H
 #define SIM_NCCL_LAUNCH_WORK_COUNT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "sim/nccl/launch/plan.h"
 
-enum { WORK_NOTES = 64, WORK_CHANNELS = 8 };
-
-struct plan;
-struct task;
-
-struct work_note {
-	_Atomic uint64_t number, ns;
-};
-
-/* Of one communicator, by channel. */
-struct work_count {
-	_Atomic uint64_t host[WORK_CHANNELS];
-	uint64_t device[WORK_CHANNELS]; /* the stream thread of the running plan owns it */
-	struct work_note began[WORK_CHANNELS][WORK_NOTES], ended[WORK_CHANNELS][WORK_NOTES];
-	_Atomic bool latest_captured; /* what NCCL's planner remembers of the communicator's latest group */
-};
+/* Of one communicator; to be freed. NULL: out of memory. */
+struct work_count *work_count_new(void);
 
 /* The group's calls are planned now, on the calling thread. */
 void work_count_plan(struct plan *plan);

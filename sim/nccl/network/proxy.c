@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/nccl/network/proxy.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -19,6 +22,21 @@
 
 /* sizeof(struct ncclProxyOpsPool), src/include/proxy.h of 2.28.9, but for its last few hundred bytes. */
 enum { QUEUE_BYTES = 2048 * 72 * 240 };
+
+struct proxy {
+	struct ncclComm *comm;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	int wake_fd; /* eventfd: there is something to look at */
+	struct pollfd *fds;
+	struct posting posted;             /* not yet taken by the thread; under the lock */
+	unsigned int posted_order;         /* behind everything that was posted so far; so, too */
+	bool stop;                         /* under the lock */
+	_Atomic bool has_queue;            /* there was room for it */
+	struct channel_ops *channels;      /* the thread's, as all below */
+	bool idle;                         /* nothing moved when it looked last */
+	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
+};
 
 /* A tmpfs without a size has no limit and says 0 of everything. */
 static bool queue_fits(void)
@@ -263,11 +281,12 @@ static ncclResult_t start_thread(struct proxy *proxy)
 	if (!made)
 		return ncclSystemError;
 	set_name(proxy);
-	atomic_store(&proxy->running, true);
+	atomic_store(&proxy->comm->wake_fd, proxy->wake_fd);
 	return ncclSuccess;
 }
 
-static void proxy_free(struct proxy *proxy)
+/* What it holds but its memory: calls may come after it has stopped. */
+static void give_back(struct proxy *proxy)
 {
 	channel_ops_drop(proxy->posted.ops);
 	transfers_drop(proxy->posted.transfers);
@@ -288,17 +307,36 @@ static bool is_needed_in_init(const struct ncclComm *comm)
 	return comm->network || (comm->collectives_connected && (comm->nranks > 1 || release()->proxy_of_one));
 }
 
-ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm)
+static struct proxy *proxy_new(struct ncclComm *comm)
 {
+	struct proxy *proxy = calloc(1, sizeof(*proxy));
+
+	if (!proxy)
+		return NULL;
 	proxy->comm = comm;
 	pthread_mutex_init(&proxy->lock, NULL);
 	proxy->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	proxy->fds = calloc((size_t)comm->nranks + 2, sizeof(*proxy->fds));
 	proxy->channels = channel_ops_new();
-	bool made = proxy->wake_fd >= 0 && proxy->fds && proxy->channels;
-	if (!made)
+	if (proxy->wake_fd >= 0 && proxy->fds && proxy->channels)
+		return proxy;
+	proxy_close(proxy);
+	return NULL;
+}
+
+ncclResult_t proxy_start(struct ncclComm *comm)
+{
+	comm->proxy = proxy_new(comm);
+	if (!comm->proxy) {
 		log_warn("no memory for the progress thread of a communicator");
-	return !made ? ncclSystemError : is_needed_in_init(comm) ? proxy_need_thread(proxy) : ncclSuccess;
+		return ncclSystemError;
+	}
+	return is_needed_in_init(comm) ? proxy_need_thread(comm->proxy) : ncclSuccess;
+}
+
+static bool is_running(const struct proxy *proxy)
+{
+	return atomic_load(&proxy->comm->wake_fd) >= 0;
 }
 
 ncclResult_t proxy_need_thread(struct proxy *proxy)
@@ -306,7 +344,7 @@ ncclResult_t proxy_need_thread(struct proxy *proxy)
 	ncclResult_t result = ncclSuccess;
 
 	pthread_mutex_lock(&proxy->lock);
-	if (!proxy->running && !proxy->stop)
+	if (!is_running(proxy) && !proxy->stop)
 		result = start_thread(proxy);
 	pthread_mutex_unlock(&proxy->lock);
 	if (result != ncclSuccess)
@@ -316,17 +354,26 @@ ncclResult_t proxy_need_thread(struct proxy *proxy)
 
 void proxy_stop(struct proxy *proxy)
 {
-	if (!proxy->comm)
+	if (!proxy)
 		return;
 	pthread_mutex_lock(&proxy->lock);
 	proxy->stop = true;
 	pthread_mutex_unlock(&proxy->lock);
-	if (proxy->running) {
+	if (is_running(proxy)) {
 		comm_wake_proxy(proxy->comm);
 		pthread_join(proxy->thread, NULL);
-		atomic_store(&proxy->running, false);
+		atomic_store(&proxy->comm->wake_fd, -1);
 	}
-	proxy_free(proxy);
+	give_back(proxy);
+}
+
+void proxy_close(struct proxy *proxy)
+{
+	if (!proxy)
+		return;
+	proxy_stop(proxy);
+	pthread_mutex_destroy(&proxy->lock);
+	free(proxy);
 }
 
 /* Behind what was posted before; returns the order of what comes next. */

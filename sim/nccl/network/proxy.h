@@ -6,15 +6,11 @@
 #ifndef SIM_NCCL_NETWORK_PROXY_H
 #define SIM_NCCL_NETWORK_PROXY_H
 
-#include <poll.h>
-#include <pthread.h>
-#include <stdbool.h>
-
 #include <nccl.h>
 
 struct channel_op;
-struct channel_ops;
 struct ncclComm;
+struct proxy;
 struct transfer;
 
 /* What one plan gives the thread to do; in order, and owned. */
@@ -23,24 +19,8 @@ struct posting {
 	struct transfer *transfers;
 };
 
-struct proxy {
-	struct ncclComm *comm;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	int wake_fd; /* eventfd: there is something to look at */
-	struct pollfd *fds;
-	struct posting posted;     /* not yet taken by the thread; under the lock */
-	unsigned int posted_order; /* behind everything that was posted so far; so, too */
-	_Atomic bool running;
-	bool stop; /* under the lock */
-	_Atomic bool has_queue; /* there was room for it */
-	struct channel_ops *channels;      /* the thread's, as all below */
-	bool idle;                         /* nothing moved when it looked last */
-	void *turn_handle, *posted_handle; /* of ProxyCtrl; never cleared */
-};
-
 /* Starts the thread if the communicator needs it from its init on. */
-ncclResult_t proxy_start(struct proxy *proxy, struct ncclComm *comm);
+ncclResult_t proxy_start(struct ncclComm *comm);
 /* Starts it, unless it runs or has been stopped. Before a plan that will post something is launched. */
 ncclResult_t proxy_need_thread(struct proxy *proxy);
 /*
@@ -48,6 +28,8 @@ ncclResult_t proxy_need_thread(struct proxy *proxy);
  * are not delivered then, as in NCCL.
  */
 void proxy_stop(struct proxy *proxy);
+/* Stops it, and gives its memory back. Both accept NULL. */
+void proxy_close(struct proxy *proxy);
 /* Before a plan with KernelCh events is handed over: up to 2.30.7 NCCL makes a queue in /dev/shm for the first one,
  * ignores when there is no room for it, and is then ended by SIGSEGV (NVIDIA/nccl#2326). The room is looked for and not
  * taken. */

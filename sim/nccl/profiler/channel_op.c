@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/nccl/launch/schedule.h"
+#include "sim/nccl/launch/work_count.h"
 #include "sim/nccl/profiler/profiler.h"
 #include "sim/nccl/quirk.h"
 #include "sim/nccl/release.h"

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 
 #include <cpu_module.h>
-#include "sim/cuda/kernels/multiprocessors.h"
+#include "sim/cuda/devices/device.h"
 #include "ranks.h"
 
 #define EXPECT_CU(call) cr_assert_eq((call), CUDA_SUCCESS)
@@ -76,7 +76,7 @@ Test(multiprocessors, the_device_says_how_many_it_has)
 	int count = 0;
 
 	EXPECT_CU(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
-	cr_expect_eq(count, MULTIPROCESSORS);
+	cr_expect_eq(count, DEVICE_MULTIPROCESSORS);
 }
 
 Test(multiprocessors, on_a_full_gpu_a_stream_reaches_a_kernel_that_does_not_begin)
@@ -87,7 +87,7 @@ Test(multiprocessors, on_a_full_gpu_a_stream_reaches_a_kernel_that_does_not_begi
 
 	EXPECT_CU(cuMemAlloc(&word, 8));
 	EXPECT_CU(cuMemsetD8(word, 0, 8));
-	launch(product, 2 * MULTIPROCESSORS, products, &product_ends);
+	launch(product, 2 * DEVICE_MULTIPROCESSORS, products, &product_ends);
 	expect_running(1);
 	EXPECT_CU(cuStreamWriteValue64(communication, word, 7, 0));
 	launch(meeting, 4, communication, &meeting_ends);
@@ -120,7 +120,7 @@ Test(multiprocessors, a_product_begins_with_what_is_left_and_a_meeting_needs_all
 
 	launch(meeting, 100, streams[0], &ends[0]);
 	expect_running(1);
-	launch(product, MULTIPROCESSORS, streams[2], &ends[2]);
+	launch(product, DEVICE_MULTIPROCESSORS, streams[2], &ends[2]);
 	expect_running(2);
 	sem_post(&ends[0]);
 	sem_post(&ends[2]);
@@ -134,12 +134,12 @@ Test(multiprocessors, each_device_has_its_own)
 	CUcontext other;
 	sem_t ends[2];
 
-	launch(product, MULTIPROCESSORS, here, &ends[0]);
+	launch(product, DEVICE_MULTIPROCESSORS, here, &ends[0]);
 	expect_running(1);
 	EXPECT_CU(cuDevicePrimaryCtxRetain(&other, 1));
 	EXPECT_CU(cuCtxSetCurrent(other));
 	there = new_stream();
-	launch(product, MULTIPROCESSORS, there, &ends[1]);
+	launch(product, DEVICE_MULTIPROCESSORS, there, &ends[1]);
 	expect_running(2);
 	sem_post(&ends[0]);
 	sem_post(&ends[1]);

@@ -43,7 +43,8 @@ static uint32_t awaited(const void *argument, uint32_t at)
 
 	for (uint32_t i = 0; i < gathering->missing_count; i++) {
 		const struct init_circle_link key = { .rank = gathering->missing[i] };
-		const struct init_circle_link *next = bsearch(&key, standers->items, standers->count, sizeof(key), by_rank);
+		const struct init_circle_link *next =
+		    bsearch(&key, standers->items, standers->count, sizeof(key), by_rank);
 		if (!next)
 			return CIRCLE_NOBODY;
 		if (found == CIRCLE_NOBODY)

@@ -39,7 +39,8 @@ void excursions_note(struct stragglers *stragglers, uint64_t step);
 void excursions_forget(struct suspect *suspect);
 /* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the
  * first. */
-uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
+uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+			     uint32_t length);
 /* Which of EXCURSION_SIZES a lateness counts as. */
 uint32_t excursions_size(uint64_t ns);
 /* By how much ranks may differ for good. */
@@ -50,6 +51,7 @@ uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns);
 /* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps
  * are known. */
-uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns);
+uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+				    uint64_t step_ns);
 
 #endif

@@ -58,7 +58,8 @@ struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *c
 /* How many latenesses of the others, in so many of the last steps, are beyond this part of least_ns, which is limit_ns
  * at least; *all: of how many. The ranks of its group on its host are no others where all of them are as late (half of
  * least_ns, in the last EXCURSION_ROW_MIN steps) and the group has other hosts. */
-uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all);
+uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns,
+		    uint64_t *all);
 /* A finding was opened or closed; also when they are needed no longer. */
 void peers_forget(struct peers *peers);
 

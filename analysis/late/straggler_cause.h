@@ -28,7 +28,8 @@ bool straggler_is_host_late(const struct suspect *suspect);
 /* Nobody knows whether its host or its GPU came late. */
 bool straggler_host_part_is_unknown(const struct suspect *suspect);
 /* The cause of the rank's lateness: of the launching thread, else of its first thread, else of its GPU. */
-void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost, struct cause *cause);
+void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost,
+			  struct cause *cause);
 /* Whether such a cause is no chance: it tells the rank, however the others fare. */
 bool straggler_is_told_by(const struct cause *cause);
 /* Whether a cause is seen for so much of its lateness that it is not chance. */

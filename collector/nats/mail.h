@@ -23,7 +23,8 @@ enum {
 };
 
 /* A batch of messages from a host. 0, or -errno with what is wrong in *why. */
-typedef int mail_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns, const char **why);
+typedef int mail_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns,
+		       const char **why);
 
 /* A sign of life of a judge. 0, or -errno with what is wrong in *why. */
 typedef int mail_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why);

@@ -252,8 +252,8 @@ static bool add_rest_of_parent(const struct gathering *gathering, const struct c
 static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present,
 		   int32_t *missing)
 {
-	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count, .present = present,
-					 .missing = missing, .begun_ns = UINT64_MAX };
+	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count,
+					 .present = present, .missing = missing, .begun_ns = UINT64_MAX };
 	for (uint32_t i = 0; i < count; i++) {
 		present[i] = comers[i].world_rank;
 		if (comers[i].since_ns < gathering->begun_ns) {

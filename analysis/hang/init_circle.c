@@ -70,7 +70,9 @@ bool init_circle_find(const struct gatherings *gatherings, struct init_circle *c
 	struct standers standers;
 	uint32_t found[CIRCLE_RANKS_MAX];
 
-	*circle = (struct init_circle){ .count = find_standers(&standers, gatherings) ? walk_all(&standers, found) : 0 };
+	*circle = (struct init_circle){ .count = 0 };
+	if (find_standers(&standers, gatherings))
+		circle->count = walk_all(&standers, found);
 	for (uint32_t i = 0; i < circle->count; i++) {
 		circle->links[i] = standers.items[found[i]];
 		if (circle->links[i].gathering->since_ns > circle->since_ns)

@@ -191,8 +191,9 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 		usual = size_ns(k);
 	}
 	double steps = steps_of(comparison), lasts = noise_steps(comparison, i);
+	/* The others have shown little of what lasts for a few steps only. */
 	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !comparison->stands)
-		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
+		lasts = fmax(lasts, excursions_lengths[TWELVE]);
 	double times = steps / fmax(fmax(lasts, wandering_steps(comparison)), excursions_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank did so far: for how many steps in a row it was late, and by how much at least (an excursion), and how long its
- * noise lasts. The test of analysis/late/excursion.h compares a rank with it.
+ * What each rank did so far: for how many steps in a row it was late, and by how much at least (an excursion), and how
+ * long its noise lasts. The test of analysis/late/excursion.h compares a rank with it.
  */
 #ifndef ANALYSIS_LATE_EXCURSIONS_H
 #define ANALYSIS_LATE_EXCURSIONS_H
@@ -23,7 +23,8 @@ enum {
 /* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */
 struct excursions {
 	uint16_t sizes[EXCURSION_LENGTHS][EXCURSION_SIZES];
-	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its powers */
+	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its
+					     * powers */
 	float pairs[EXCURSION_LAGS];  /* steps that had one so many before … */
 	float products[EXCURSION_LAGS]; /* … and the sums of both logarithms' product */
 };

@@ -21,7 +21,8 @@ struct standing {
 	struct level *order; /* those without an open finding, group by group, the latest of each last … */
 	uint32_t count;
 	struct level *by_host; /* … and all of them, in each group host by host */
-	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody has asked yet */
+	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody
+						     * has asked yet */
 };
 
 static int by_ns(const void *left, const void *right)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ranks that late ones are compared with, as all of them stand in one step: each rank's lateness over so many steps, sorted
- * once, and what the first of them did so far added up once, so that every late rank finds its own peers in it without
- * looking at all of them again. Good for as long as no lateness is noted and no finding is opened or closed.
+ * The ranks that late ones are compared with, as all of them stand in one step: each rank's lateness over so many
+ * steps, sorted once, and what the first of them did so far added up once, so that every late rank finds its own peers
+ * in it without looking at all of them again. Good for as long as no lateness is noted and no finding is opened or
+ * closed.
  */
 #ifndef ANALYSIS_LATE_PEERS_H
 #define ANALYSIS_LATE_PEERS_H
@@ -32,7 +33,8 @@ struct peers {
 	uint64_t step, step_ns; /* which, and how long one takes; 0 not known */
 	uint64_t *levels[PEERS_LENGTH_MAX + 1];            /* by length: of all ranks; NULL nobody has asked yet */
 	struct standing *standings[PEERS_LENGTH_MAX + 1]; /* by length; NULL nobody has asked yet */
-	uint64_t *recent; /* latenesses of the last steps that are near limit_ns, or beyond, ascending; NULL nobody has asked yet */
+	uint64_t *recent; /* latenesses of the last steps that are near limit_ns, or beyond, ascending; NULL nobody has
+			   * asked yet */
 	uint64_t recent_limit_ns;
 	size_t recent_count;
 	bool incomplete; /* there was no memory: what was said since is of no matter */

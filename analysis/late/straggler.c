@@ -13,8 +13,10 @@
 
 enum {
 	STEPS_LATER = 2,
-	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the other one becomes the clock */
-	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which ranks are looked at, are not all kept */
+	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the
+			   * other one becomes the clock */
+	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which
+					      * ranks are looked at, are not all kept */
 	UNKNOWN_SHARE_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };

@@ -13,8 +13,10 @@
 enum {
 	STRAGGLER_REACH = 3,       /* how many steps back a cause is searched */
 };
-#define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
-#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that was seen to end that */
+#define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is
+				     * excluded */
+#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that
+				  * was seen to end that */
 
 /* What the finding shows: the latest late operation, and its instance without the operations; of one that is late now
  * and then, the latest of those times. */

@@ -99,8 +99,8 @@ static uint8_t function_of(const struct instance *instance, uint32_t i)
 	return instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 }
 
-/* Members of a host share what is known of an operation: one that has made another call than its mates has called it with
- * another count, type or root. NULL: it has not. */
+/* Members of a host share what is known of an operation: one that has made another call than its mates has called it
+ * with another count, type or root. NULL: it has not. */
 static const struct call *own_call(const struct instance *instance, uint32_t i)
 {
 	const struct call_order *order = instance->communicator->order;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads what the nodes of a job publish: findings into one list, signs of life into the hosts that are heard, batches to whoever
- * judges them. What is damaged, foreign or of another version is counted and said once. Pure: told the time.
+ * Reads what the nodes of a job publish: findings into one list, signs of life into the hosts that are heard, batches
+ * to whoever judges them. What is damaged, foreign or of another version is counted and said once. Pure: told the time.
  */
 #ifndef COLLECTOR_NATS_MAIL_H
 #define COLLECTOR_NATS_MAIL_H

@@ -34,7 +34,8 @@ def ranks(play, holds):
 
 
 def has_begun(play):
-    return stage.wait_until(lambda: view(play).get("job", {}).get("steps", 0) >= STEPS, PATIENCE_S) and len(play.events("start")) == RANKS
+    return stage.wait_until(lambda: view(play).get("job", {}).get("steps", 0) >= STEPS,
+                            PATIENCE_S) and len(play.events("start")) == RANKS
 
 
 def others_wait(play):
@@ -56,7 +57,8 @@ def all_stopped(play):
 
 def reported(job):
     """Above notices."""
-    return [(value["kind"], value["ranks"], value["text"]) for _, value in job.out.json() if value.get("severity", "notice") != "notice"]
+    return [(value["kind"], value["ranks"], value["text"]) for _,
+            value in job.out.json() if value.get("severity", "notice") != "notice"]
 
 
 class Signals:

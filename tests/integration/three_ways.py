@@ -45,7 +45,8 @@ WORDS = {
 
 def named(found, unsure=False):
     """Who is named from a warning on, by kind."""
-    return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and (unsure or one["confidence"] != "inconclusive")}
+    return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and
+            (unsure or one["confidence"] != "inconclusive")}
 
 
 def judge(failures, name, how, every):
@@ -78,7 +79,8 @@ def all_boxes(play):
 
 def spread(together):
     for host, path in enumerate(sorted(together.glob("*.rwbox"))):
-        subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}", f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
+        subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}",
+                        f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
 
 
 def play_job(failures, name):
@@ -90,11 +92,14 @@ def play_job(failures, name):
         nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{name}: all hosts are heard")
         log = play.dir / "log"
         log.mkdir()
-        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}", "--elements=1024", "--grace=60", "--step-ms=250",
-                                               f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}", f"--fault-rank={FAULTY}",
+        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}",
+                                               "--elements=1024", "--grace=60", "--step-ms=250",
+                                               f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}",
+                                               f"--fault-rank={FAULTY}",
                                                f"--fault-step={STEP}", f"--log-dir={log}"), **play.plugin(),
                                RANKWATCH_SCAN="all", RANKWATCH_BUDGET="100")
-        stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1] for one in named(nodes.findings(half), unsure)), 80)
+        stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1]
+                                     for one in named(nodes.findings(half), unsure)), 80)
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for node in job.nodes.values():

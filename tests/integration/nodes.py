@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job on several hosts whose collectors publish through a real nats-server, and one that hears them all: each finding is told once;
-who comes late, a server that is killed and comes again, a collector that is killed, letters that nobody of us has written. The server
-comes from PATH, or is fetched from the distribution's package without being installed: its service would listen to everybody."""
+"""A job on several hosts whose collectors publish through a real nats-server, and one that hears them all: each finding
+is told once; who comes late, a server that is killed and comes again, a collector that is killed, letters that nobody
+of us has written. The server comes from PATH, or is fetched from the distribution's package without being installed:
+its service would listen to everybody."""
 
 import functools
 import json
@@ -75,7 +76,8 @@ class Server:
 
 
 def publish(server, subject, payload):
-    """One letter, by the protocol itself (docs.nats.io/reference/reference-protocols/nats-protocol), as anybody can write it."""
+    """One letter, by the protocol itself (docs.nats.io/reference/reference-protocols/nats-protocol), as anybody can
+    write it."""
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.settimeout(10)
         connection.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\nPUB ' + subject.encode() + b" " +
@@ -128,7 +130,8 @@ class Wire:
 
 
 def hashes_on(wire):
-    """Which hashes of calls each host has sent, and when, and whether batches of it were lost: why hosts' calls could not be compared."""
+    """Which hashes of calls each host has sent, and when, and whether batches of it were lost: why hosts' calls could
+    not be compared."""
     lines, last = [], {}
     for at_s, (subject, payload) in zip(wire.at_s, list(wire.heard)):
         host = subject.rsplit(".", 1)[1]
@@ -335,7 +338,8 @@ def damaged(failures, server, play, half):
 
 
 def judges_take_turns(failures):
-    """Two judges: one tells, the other takes over where that one is stopped, or killed. A command is run once for what is found."""
+    """Two judges: one tells, the other takes over where that one is stopped, or killed. A command is run once for what
+    is found."""
     def is_open(judge):
         return [value for value in findings(judge, kind="hang", ranks=[1]) if value["state"] == "open"]
 
@@ -385,7 +389,8 @@ def judges_take_turns(failures):
 
 
 def told_before(failures):
-    """A judge comes when another one has ended: from a server with JetStream it knows what that one told and is over, and what was open then is not news."""
+    """A judge comes when another one has ended: from a server with JetStream it knows what that one told and is over,
+    and what was open then is not news."""
     def say(number, state):
         finding = {"schema": 1, "id": f"beef-{number}", "state": state, "severity": "critical", "kind": "hang",
                    "ranks": [number], "text": "has not joined"}
@@ -462,8 +467,8 @@ def server_restarted(failures):
 
 
 def cut_off(failures):
-    """A reader that cannot hear: its server is gone and comes back, hangs, or it does not run itself. Rank 1 does not come, and the others wait. Each is
-    the only one of its host."""
+    """A reader that cannot hear: its server is gone and comes back, hangs, or it does not run itself. Rank 1 does not
+    come, and the others wait. Each is the only one of its host."""
     def is_heard_again():
         rows = snapshot_of(play).get("hosts", [])
         return len(rows) == 3 and all(row["heard_unix_ms"] > now_ms for row in rows)
@@ -597,7 +602,8 @@ def wait_in_circles(failures):
 
 
 def whose_bits(failures):
-    """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare it with."""
+    """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare
+    it with."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url(), 3)
@@ -656,7 +662,8 @@ def whose_nan(failures):
 
 
 def part_of_a_nan(failures):
-    """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its ranks may have made it."""
+    """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its
+    ranks may have made it."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url())
@@ -689,7 +696,8 @@ def part_of_a_nan(failures):
 
 
 def nan_in_a_mesh(failures):
-    """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank had it before, but for rank 1."""
+    """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank
+    had it before, but for rank 1."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url(), 4)

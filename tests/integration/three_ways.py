@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their black boxes as those
-of one machine, and as those of four machines with clocks of their own. All three name the rank at fault and nobody else. Without a name:
-all."""
+"""three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their
+black boxes as those of one machine, and as those of four machines with clocks of their own. All three name the rank at
+fault and nobody else. Without a name: all."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import stage
 
 HOSTS, FAULTY, STEP = 4, 2, 30
 ANOTHER = os.environ.get("TEST_ANOTHER_BOOT")
-# What is found, and whether the job goes on to its end. NCCL ends all ranks within milliseconds of one that fails: that it was this one
-# no way says for sure.
+# What is found, and whether the job goes on to its end. NCCL ends all ranks within milliseconds of one that fails: that
+# it was this one no way says for sure.
 JOBS = {
     "never": ({"hang"}, False),
     "kill": ({"gone"}, False),
@@ -54,7 +54,8 @@ def judge(failures, name, how, every):
     found = named(every, name in UNSURE)
     right = {name for name in found if name[0] in kinds and name[1] == (FAULTY,)}
     failures.check(right, f"{what}: rank {FAULTY} is named: {sorted(found)}")
-    # A machine that other tests share is slower for a while, for all ranks alike; that this is said of all of them accuses nobody.
+    # A machine that other tests share is slower for a while, for all ranks alike; that this is said of all of them
+    # accuses nobody.
     wrong = {name for name in found if set(name[1]) - {FAULTY} and name != ("slowdown", tuple(range(HOSTS)))}
     failures.check(not wrong, f"{what}: and nobody else: {sorted(wrong)}", always=True)
     texts = [one["text"] for one in every if one.get("kind") in kinds]

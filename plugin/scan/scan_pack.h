@@ -72,8 +72,8 @@ SCAN_INLINE struct scan_lanes scan_lanes_of(struct scan_format format)
 	return lanes;
 }
 
-/* Of a word in which only the lanes' highest bits may be set. Where a CPU need not have an instruction for it,
- * compilers call a function: half of the time that the stand-in's scan of bad data took. */
+/* Of a word in which only the lanes' highest bits may be set. Where a CPU need not have an instruction for it, compilers call a function:
+ * half of the time that the stand-in's scan of bad data took. */
 SCAN_INLINE uint32_t scan_ones(uint32_t word)
 {
 #ifdef __CUDA_ARCH__

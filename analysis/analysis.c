@@ -177,8 +177,8 @@ int analysis_add_network(struct analysis *analysis, const struct analysis_networ
 	const struct process *process = job_process(&analysis->job, network->process);
 	if (process && job_was_left(process, network->index))
 		return 0;
-	if (!process || network->index >= process->membership_count || !process->memberships[network->index].communicator ||
-	    network->to_ns < network->from_ns)
+	if (!process || network->index >= process->membership_count ||
+	    !process->memberships[network->index].communicator || network->to_ns < network->from_ns)
 		return -EINVAL;
 	const struct membership *membership = &process->memberships[network->index];
 	return transfer_add_network(&analysis->transfers, membership->communicator, membership->member, network);

@@ -30,8 +30,8 @@
 
 struct analysis {
 	bool post_mortem;
-	/* Another program judges the ranks of all hosts, by messages (analysis/node/node_half.h). For its questions the latest
-	 * calls on communicators that span hosts are kept (call_history.h). */
+	/* Another program judges the ranks of all hosts, by messages (analysis/node/node_half.h). For its questions the
+	 * latest calls on communicators that span hosts are kept (call_history.h). */
 	bool has_judge;
 	uint64_t now_ns, first_tick_ns; /* times of the last and the first tick */
 	struct lives lives;             /* the earlier ones */

@@ -59,11 +59,12 @@ static int check_kind(const struct rw_box_header *header, const char *name, char
 	if (memcmp(header->magic, RW_BOX_MAGIC, sizeof(header->magic)))
 		return box_refuse(why, -EINVAL, "%.80s: not a black box", name);
 	if (header->layout != RW_BOX_LAYOUT)
-		return box_refuse(why, -EPROTO, "%.80s is of another version of rankwatch: layout %u, this one reads layout %u",
-				  name, header->layout, RW_BOX_LAYOUT);
+		return box_refuse(why, -EPROTO,
+				  "%.80s is of another version of rankwatch: layout %u, this one reads layout %u", name,
+				  header->layout, RW_BOX_LAYOUT);
 	if (header->required_features)
-		return box_refuse(why, -EPROTO, "%.80s is of a newer version of rankwatch: it needs features %#llx", name,
-				  (unsigned long long)header->required_features);
+		return box_refuse(why, -EPROTO, "%.80s is of a newer version of rankwatch: it needs features %#llx",
+				  name, (unsigned long long)header->required_features);
 	if (header->header_size != RW_BOX_HEADER_SIZE)
 		return box_refuse(why, -EINVAL, "%.80s: damaged: header of %u bytes", name, header->header_size);
 	if (header->operation_size != sizeof(struct rw_operation))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the ranks' time went: docs/analysis.md, "Where the time went". */
+/* Where the ranks' time went: docs/summaries.md, "Where the time went". */
 #ifndef PROTOCOL_ACCOUNT_TEXT_H
 #define PROTOCOL_ACCOUNT_TEXT_H
 

@@ -225,8 +225,8 @@ static void name_process(const struct search *search, uint32_t tid, const struct
 	*hop = (struct cause_hop){ .tid = tid,
 				   .thread = thread_name(&search->process->evidence, tid),
 				   .waits_for_tid = (uint32_t)pid };
-	snprintf(hop->waits_for, sizeof(hop->waits_for), "%s %d \"%s\"", seen && seen->is_child ? "its child" : "process", pid,
-		 intern_text(search->intern, name));
+	snprintf(hop->waits_for, sizeof(hop->waits_for), "%s %d \"%s\"",
+		 seen && seen->is_child ? "its child" : "process", pid, intern_text(search->intern, name));
 	other_looks_describe(others, search->intern, pid, waits, count, hop->does, sizeof(hop->does));
 	cause->by_process = true;
 	cause->fork_lock = other_looks_held_at_fork(others, pid, waits, count);

@@ -105,7 +105,8 @@ static uint8_t function_of(const struct instance *instance, uint32_t rank)
 
 	for (uint32_t i = 0; instance_is_point_to_point(instance) && i < communicator->member_count; i++)
 		if (communicator->members[i].rank == rank)
-			return communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND : RW_FUNCTION_RECV;
+			return communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND
+										      : RW_FUNCTION_RECV;
 	return instance->function;
 }
 
@@ -245,7 +246,8 @@ bool circle_tick(struct analysis *analysis, const struct waiting *waiting, bool 
 	uint64_t after_ns = hang_verdict_after(analysis);
 	struct circle circle;
 	bool found = !is_blamed && waiting->count && circle_find(waiting, &analysis->job, &circle) &&
-		     !is_told_otherwise(&circle) && now_ns >= circle.since_ns + after_ns && is_still(&analysis->job, &circle, now_ns);
+		     !is_told_otherwise(&circle) && now_ns >= circle.since_ns + after_ns &&
+		     is_still(&analysis->job, &circle, now_ns);
 
 	if (!found) {
 		if (hangs->circle_told)

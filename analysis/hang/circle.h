@@ -15,7 +15,8 @@
 
 struct circle_link {
 	uint32_t rank;                   /* waits … */
-	const struct standing *standing; /* … here for the rank of the next link, or the last one for that of the first */
+	const struct standing *standing; /* … here for the rank of the next link, or the last one for that of the
+					  * first */
 };
 
 struct circle {

@@ -70,7 +70,8 @@ static const struct call *call_at(const struct communicator *communicator, uint6
 {
 	const struct call_order *order = communicator->order;
 
-	return order->first[place % CALL_ORDER_DEPTH].place == place + 1 ? &order->first[place % CALL_ORDER_DEPTH].call : NULL;
+	return order->first[place % CALL_ORDER_DEPTH].place == place + 1 ? &order->first[place % CALL_ORDER_DEPTH].call
+									 : NULL;
 }
 
 /* Is it a group of as many ranks that did the same up to this place, and goes on? */
@@ -78,8 +79,8 @@ static bool is_parallel(const struct communicator *communicator, const struct co
 {
 	uint64_t place = communicator->order->parted_place;
 
-	if (other == communicator || other->size != communicator->size || !other->order || other->order->parted || other->order->lossy ||
-	    place < DESYNC_PARALLEL || !call_at(other, place))
+	if (other == communicator || other->size != communicator->size || !other->order || other->order->parted ||
+	    other->order->lossy || place < DESYNC_PARALLEL || !call_at(other, place))
 		return false;
 	for (uint64_t back = 1; back <= DESYNC_PARALLEL; back++) {
 		const struct call *own = call_at(communicator, place - back), *its = call_at(other, place - back);
@@ -213,7 +214,8 @@ static const struct caller *caller_of(const struct parting *parting, enum side s
 }
 
 /* The step of a call; -1: not known. */
-static int64_t step_of(const struct analysis *analysis, const struct communicator *communicator, const struct call *call)
+static int64_t step_of(const struct analysis *analysis, const struct communicator *communicator,
+		       const struct call *call)
 {
 	const struct instance_key key = {
 		.communicator = communicator->index,
@@ -235,7 +237,8 @@ static void tell_alignment(struct record *record, const struct analysis *analysi
 
 	if (!usual || !odd)
 		return;
-	const struct alignment alignment = alignment_find(usual->since, usual->since_count, odd->since, odd->since_count);
+	const struct alignment alignment =
+	    alignment_find(usual->since, usual->since_count, odd->since, odd->since_count);
 	const struct call *first = alignment.kind == ALIGNMENT_EXTRA ? odd->since : usual->since;
 	if (alignment.kind != ALIGNMENT_NONE)
 		text_alignment(record, &alignment, first, step_of(analysis, parting->communicator, usual->since));
@@ -262,7 +265,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	struct rw_finding *finding = &record->finding;
 	record->subject = parting->communicator->index;
 	finding->severity = RW_CRITICAL;
-	finding->confidence = !known ? RW_INCONCLUSIVE : parting->complete && !parting->parallel ? RW_CERTAIN : RW_LIKELY;
+	finding->confidence = !known                                    ? RW_INCONCLUSIVE
+			      : parting->complete && !parting->parallel ? RW_CERTAIN
+									: RW_LIKELY;
 	finding->first_seen_ns = parting->communicator->order->parted_ns;
 	finding->detect_ms = (double)(now_ns - finding->first_seen_ns) / 1e6;
 	set_call(record, analysis, parting->communicator, parting->odd);
@@ -271,8 +276,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 				   "which ranks are wrong: no call is made by more than half of the communicator's "
 				   "ranks");
 	else if (parting->parallel)
-		record_add_missing(record, "which ranks are wrong: no call is made by more than half of the communicator's ranks, so the call that the "
-					   "parallel groups make there is taken for the right one");
+		record_add_missing(record,
+				   "which ranks are wrong: no call is made by more than half of the communicator's "
+				   "ranks, so the call that the parallel groups make there is taken for the right one");
 	else if (!parting->complete)
 		record_add_missing(record, "what the other ranks call there: they had not reached this place yet");
 	text_desync(record, parting->odd, parting->usual);

@@ -162,7 +162,8 @@ static const struct process *find_oldest(const struct analysis *analysis)
 
 	for (uint32_t i = 0; i < job->process_count; i++)
 		if (!oldest || job->processes[i]->generation > oldest->generation ||
-		    (job->processes[i]->generation == oldest->generation && job->processes[i]->last_ns < oldest->last_ns))
+		    (job->processes[i]->generation == oldest->generation &&
+		     job->processes[i]->last_ns < oldest->last_ns))
 			oldest = job->processes[i];
 	return oldest && is_over(analysis, oldest) ? oldest : NULL;
 }
@@ -231,14 +232,16 @@ static bool look_at_manners(const struct analysis *analysis, const struct waitin
 	return count > 2 && odd->not_given_up <= 1 && job_world_size(job) == (int32_t)job->rank_count;
 }
 
-static const struct process *find_odd(const struct analysis *analysis, const struct waiting *waiting, int32_t generation)
+static const struct process *find_odd(const struct analysis *analysis, const struct waiting *waiting,
+				      int32_t generation)
 {
 	struct odd odd;
 
 	if (!waiting->count || !look_at_manners(analysis, waiting, generation, &odd))
 		return NULL;
 	const struct process *found = odd.not_given_up ? odd.killed : odd.not_standing == 1 ? odd.missing : NULL;
-	bool missed = found && is_part_of(found, waiting, waiting_misses) && !is_part_of(found, waiting, waiting_stands);
+	bool missed =
+	    found && is_part_of(found, waiting, waiting_misses) && !is_part_of(found, waiting, waiting_stands);
 
 	return missed ? found : NULL;
 }
@@ -259,10 +262,12 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		[SIGN_TIME] = "whether it was the first to end: all have ended, and only their last heartbeats show it",
 		[SIGN_OUT_OF_MEMORY] =
 		    "whether it was the first to end: only the OOM killer's line in the kernel log shows it",
-		[SIGN_KILLED] = "whether it was the first to end: it alone was killed, while others waited for it, and the times "
-				"of the ends do not tell",
-		[SIGN_MISSED] = "whether it was the first to end: others waited for it, and the times of the ends do not "
-				"tell",
+		[SIGN_KILLED] =
+		    "whether it was the first to end: it alone was killed, while others waited for it, and the times "
+		    "of the ends do not tell",
+		[SIGN_MISSED] =
+		    "whether it was the first to end: others waited for it, and the times of the ends "
+		    "do not tell",
 	};
 	const struct job *job = &analysis->job;
 	uint32_t rank = 0;

@@ -87,7 +87,8 @@ static bool is_consistent(const struct comer *comers, uint32_t count, const int3
 	for (uint32_t i = 1; i < count; i++)
 		if (comers[i].rank == comers[i - 1].rank || present[i] == present[i - 1] ||
 		    comers[i].size != comers[0].size || comers[i].world_size != comers[0].world_size ||
-		    comers[i].call != comers[0].call || comers[i].split != comers[0].split || comers[i].parent != comers[0].parent)
+		    comers[i].call != comers[0].call || comers[i].split != comers[0].split ||
+		    comers[i].parent != comers[0].parent)
 			return false;
 	return !comers[0].unclear;
 }
@@ -218,7 +219,8 @@ static bool add_unseen(const struct gathering *gathering, int32_t *missing, uint
 	for (int32_t rank = 0; rank < gathering->size; rank++) {
 		if (is_among(gathering->present, gathering->present_count, rank) || is_among(missing, seen, rank))
 			continue;
-		if (*count == (uint32_t)gathering->size || has_process(gathering->parent->members->process->of_job, rank))
+		if (*count == (uint32_t)gathering->size ||
+		    has_process(gathering->parent->members->process->of_job, rank))
 			return false;
 		missing[(*count)++] = rank;
 	}
@@ -250,8 +252,8 @@ static bool add_rest_of_parent(const struct gathering *gathering, const struct c
 static bool gather(struct gathering *gathering, const struct comer *comers, uint32_t count, int32_t *present,
 		   int32_t *missing)
 {
-	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count, .present = present,
-					 .missing = missing, .begun_ns = UINT64_MAX };
+	*gathering = (struct gathering){ .id = comers->id, .size = comers->size, .present_count = count,
+					 .present = present, .missing = missing, .begun_ns = UINT64_MAX };
 	for (uint32_t i = 0; i < count; i++) {
 		present[i] = comers[i].world_rank;
 		if (comers[i].since_ns < gathering->begun_ns) {
@@ -262,7 +264,8 @@ static bool gather(struct gathering *gathering, const struct comer *comers, uint
 			gathering->since_ns = comers[i].since_ns;
 	}
 	sort_i32(present, count);
-	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present) || comers->call == RW_INIT_CALL_JOIN)
+	if (count >= (uint32_t)gathering->size || !is_consistent(comers, count, present) ||
+	    comers->call == RW_INIT_CALL_JOIN)
 		return false;
 	gathering->early = (uint32_t)gathering->size - count > count;
 	gathering->call = comers->call;
@@ -369,7 +372,8 @@ static int add_operations(struct gatherings *gatherings, const struct job *job)
 	int err = ranks ? waiting_look(&waiting, job) : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < job->rank_count; i++)
-		if (waiting.blocked[i] && job->ranks[i].process->life == ANALYSIS_ALIVE && job->ranks[i].process->world_rank >= 0)
+		if (waiting.blocked[i] && job->ranks[i].process->life == ANALYSIS_ALIVE &&
+		    job->ranks[i].process->world_rank >= 0)
 			ranks[count++] = job->ranks[i].process->world_rank;
 	if (!err) {
 		waiting_free(&waiting);

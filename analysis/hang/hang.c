@@ -129,7 +129,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 	if (verdict->ended_before)
 		record_add_missing(record, "whether this wait ends by itself: an earlier one on the same socket did");
 	if (verdict->kind == RW_KIND_HANG && verdict->cause.class_ == RW_CAUSE_GPU)
-		record_add_missing(record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
+		record_add_missing(
+		    record, "what its GPU runs, and what it waits for there: only a debugger on its host shows that");
 	if (verdict->kind == RW_KIND_GONE && verdict->confidence == RW_LIKELY)
 		record_add_missing(
 		    record,
@@ -229,7 +230,8 @@ static void set_watchdog(const struct waiting *waiting, const struct job *job, s
 static bool is_better(const struct process *root, const struct standing *standing, const struct standing *than)
 {
 	bool lives = root->life != ANALYSIS_STOPPED && !process_is_dead(root);
-	bool judged = !lives || standing->missing <= standing->waiters, than_judged = !lives || than->missing <= than->waiters;
+	bool judged = !lives || standing->missing <= standing->waiters,
+	     than_judged = !lives || than->missing <= than->waiters;
 
 	return judged != than_judged ? judged : standing->since_ns < than->since_ns;
 }

@@ -69,7 +69,8 @@ static bool is_consequence(const struct hang_root *root, const struct process *p
 		return false;
 	for (uint32_t i = 0; i < communicator->member_count; i++) {
 		const struct process *other = communicator->members[i].process;
-		if (other == process || other->host == process->host || !process_is_dead(other) || !waiting_misses(instance, i))
+		if (other == process || other->host == process->host || !process_is_dead(other) ||
+		    !waiting_misses(instance, i))
 			continue;
 		if (ended_after(process, other, waiting_stands(instance, i)))
 			return true;
@@ -174,11 +175,13 @@ static void judge_alive(const struct analysis *analysis, const struct hang_root 
 	uint64_t look_ns = now_ns > HANG_PROGRESS_WINDOW_NS ? now_ns - HANG_PROGRESS_WINDOW_NS : 0;
 	bool seen = cause->seen != RW_LEVEL_NONE;
 	bool on_gpu = is_held_by_gpu(root, process, now_ns);
-	bool gets_on = seen && cause_progress(&analysis->intern, process, process->enqueue_tid, on_gpu, look_ns, now_ns);
+	bool gets_on =
+	    seen && cause_progress(&analysis->intern, process, process->enqueue_tid, on_gpu, look_ns, now_ns);
 	if (on_gpu && seen && !gets_on)
 		blame_gpu(verdict);
 	/* It has launched since: that wait is over. */
-	verdict->ended_before = !gets_on && cause_ended_before(&analysis->intern, process, cause, process->last_launch_ns);
+	verdict->ended_before =
+	    !gets_on && cause_ended_before(&analysis->intern, process, cause, process->last_launch_ns);
 	if (!seen || verdict->ended_before)
 		verdict->confidence = RW_LIKELY;
 	if (now_ns - since_ns >= hang_verdict_limit(root->watchdog))

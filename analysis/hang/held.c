@@ -21,14 +21,15 @@ static struct record *make_record(const struct job *job, const struct process *p
 	record->finding.detect_ms = ms;
 	record->finding.operation.present = false;
 	snprintf(cause, sizeof(cause), "%s, called by rankwatch's plugin", held->call);
-	snprintf(advice, sizeof(advice), "start the job with %s; please report it with the driver's version", held->remedy);
+	snprintf(advice, sizeof(advice), "start the job with %s; please report it with the driver's version",
+		 held->remedy);
 	record_set_words(record, RW_CAUSE_GPU, cause, advice);
 	bool numbered = process->world_rank >= 0;
 	if (!numbered) /* its launcher does not say which rank it is: the process is named by its host and number */
 		record->finding.rank_count = 0;
 	snprintf(record->text, sizeof(record->text),
-		 "%s %d is held up by rankwatch itself: its call of %s has not returned for %.0f s", numbered ? "rank" : "process",
-		 numbered ? process->world_rank : process->pid, held->call, ms / 1e3);
+		 "%s %d is held up by rankwatch itself: its call of %s has not returned for %.0f s",
+		 numbered ? "rank" : "process", numbered ? process->world_rank : process->pid, held->call, ms / 1e3);
 	return record;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a process that is blocked in a call of rankwatch's own plugin: docs/analysis.md, "Held up". */
+/* Finds a process that is blocked in a call of rankwatch's own plugin: docs/findings/blind.md. */
 #ifndef ANALYSIS_HANG_HELD_H
 #define ANALYSIS_HANG_HELD_H
 

@@ -43,7 +43,8 @@ static uint32_t awaited(const void *argument, uint32_t at)
 
 	for (uint32_t i = 0; i < gathering->missing_count; i++) {
 		const struct init_circle_link key = { .rank = gathering->missing[i] };
-		const struct init_circle_link *next = bsearch(&key, standers->items, standers->count, sizeof(key), by_rank);
+		const struct init_circle_link *next =
+		    bsearch(&key, standers->items, standers->count, sizeof(key), by_rank);
 		if (!next)
 			return CIRCLE_NOBODY;
 		if (found == CIRCLE_NOBODY)
@@ -69,7 +70,9 @@ bool init_circle_find(const struct gatherings *gatherings, struct init_circle *c
 	struct standers standers;
 	uint32_t found[CIRCLE_RANKS_MAX];
 
-	*circle = (struct init_circle){ .count = find_standers(&standers, gatherings) ? walk_all(&standers, found) : 0 };
+	*circle = (struct init_circle){ .count = 0 };
+	if (find_standers(&standers, gatherings))
+		circle->count = walk_all(&standers, found);
 	for (uint32_t i = 0; i < circle->count; i++) {
 		circle->links[i] = standers.items[found[i]];
 		if (circle->links[i].gathering->since_ns > circle->since_ns)

@@ -21,7 +21,8 @@ static const struct {
 				   "whether its process was started: its launcher's log shows that" },
 	[ANALYSIS_ABSENT_ENDED] = { INIT_AFTER_NS, RW_KIND_GONE, RW_CAUSE_GONE, RW_CRITICAL, RW_LIKELY, false,
 				    "how it ended: its exit status was not seen, and it had not called NCCL" },
-	[ANALYSIS_ABSENT_STOPPED] = { INIT_STOPPED_NS, RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true, NULL },
+	[ANALYSIS_ABSENT_STOPPED] = { INIT_STOPPED_NS, RW_KIND_GONE, RW_CAUSE_STOPPED, RW_CRITICAL, RW_CERTAIN, true,
+				      NULL },
 	[ANALYSIS_ABSENT_IDLE] = { INIT_AFTER_NS, RW_KIND_HANG, RW_CAUSE_UNKNOWN, RW_CRITICAL, RW_LIKELY, true,
 				   "what it waits for: its threads could not be sampled" },
 	[ANALYSIS_ABSENT_BUSY] = { .after_ns = UINT64_MAX },
@@ -122,10 +123,12 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	bool split = false, makes = true;
 
 	for (uint32_t i = 0; i < circle->count; i++) {
-		const struct init_circle_link *link = &circle->links[i], *next = &circle->links[(i + 1) % circle->count];
+		const struct init_circle_link *link = &circle->links[i],
+					      *next = &circle->links[(i + 1) % circle->count];
 		ranks[i] = link->rank;
 		if (i < TEXT_CIRCLE_LINKS)
-			links[i] = (struct text_init_link){ link->rank, next->rank, link->gathering->size, call_name(link->gathering) };
+			links[i] = (struct text_init_link){ link->rank, next->rank, link->gathering->size,
+							    call_name(link->gathering) };
 		split |= link->gathering->split;
 		makes &= link->gathering->call != RW_INIT_CALL_SUSPEND && link->gathering->call != RW_INIT_CALL_RESUME;
 	}
@@ -136,6 +139,9 @@ int init_finding_write_circle(struct record *record, const struct init_circle *c
 	finding->confidence = RW_INCONCLUSIVE;
 	set_times(finding, circle->since_ns, now_ns);
 	set_operation(finding, circle->links[0].gathering);
-	text_init_circle(record, links, circle->count, !makes ? TEXT_INIT_OTHERS : split ? TEXT_INIT_SPLITS : TEXT_INIT_MAKES);
+	text_init_circle(record, links, circle->count,
+			 !makes  ? TEXT_INIT_OTHERS
+			 : split ? TEXT_INIT_SPLITS
+				 : TEXT_INIT_MAKES);
 	return 0;
 }

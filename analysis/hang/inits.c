@@ -95,7 +95,8 @@ static size_t add_asked(const struct analysis *analysis, int32_t *world_ranks, s
 		return found;
 	for (uint32_t i = 0; i < inits->asked_count; i++) {
 		const struct inits_asked *asked = &inits->asked[i];
-		if (now_ns >= asked->until_ns || is_among(world_ranks, found < room ? found : room, asked->world_rank) ||
+		if (now_ns >= asked->until_ns ||
+		    is_among(world_ranks, found < room ? found : room, asked->world_rank) ||
 		    waits(&analysis->job, &waiting, asked->world_rank))
 			continue;
 		if (found < room)
@@ -256,7 +257,8 @@ static const struct process *boxed_process(const struct job *job, const struct a
 {
 	for (uint32_t i = 0; i < job->process_count; i++) {
 		const struct process *process = job->processes[i];
-		if (process->world_rank == absentee->world_rank && process->pid == absentee->pid && !process_is_dead(process))
+		if (process->world_rank == absentee->world_rank && process->pid == absentee->pid &&
+		    !process_is_dead(process))
 			return process;
 	}
 	return NULL;
@@ -294,8 +296,9 @@ static bool add_cause(const struct analysis *analysis, const struct absentee *ab
 	bool enqueued = process != absentee->seen.process && process->enqueue_tid;
 	if (process == absentee->seen.process && !gathering->split && !cause.fork_lock)
 		init_finding_advise_first(record, cause.class_);
-	record_add_missing(record, enqueued ? "which of its threads has to call it: the one that enqueued before is assumed"
-					    : "which of its threads has to call it: its main thread is assumed");
+	record_add_missing(record, enqueued
+				       ? "which of its threads has to call it: the one that enqueued before is assumed"
+				       : "which of its threads has to call it: its main thread is assumed");
 	return true;
 }
 
@@ -462,7 +465,8 @@ static void tick(struct analysis *analysis, const struct gatherings *gatherings,
 	forget(analysis, missing, count, now_ns);
 	for (size_t i = 0; i < count; i++) {
 		const struct gathering *gathering = gatherings_without(gatherings, missing[i]);
-		const struct process *dead = gathering ? find_dead(&analysis->job, gathering->id, missing[i], others_live) : NULL;
+		const struct process *dead =
+		    gathering ? find_dead(&analysis->job, gathering->id, missing[i], others_live) : NULL;
 		struct absentee *before = find(&analysis->inits, missing[i]);
 		if (dead)
 			note_dead(&analysis->inits, dead, now_ns);

@@ -33,7 +33,8 @@ struct absent_process {
 struct absentee {
 	int32_t world_rank, pid;
 	enum analysis_absence absence;
-	const struct process *dead; /* its black box shows that it ended in this init; NULL: what the caller found holds */
+	const struct process *dead; /* its black box shows that it ended in this init; NULL: what the caller found
+				     * holds */
 	struct absent_process seen;
 	uint64_t since_ns, seen_ns; /* it has been in this state at each look between these times */
 	bool told;

@@ -56,13 +56,14 @@ void pair_note(const struct instances *instances, struct instance *instance, uin
 	uint64_t one = bytes_of(instance->count, instance->dtype), other = bytes_of(slot->count, slot->dtype);
 	uint32_t peer = other_end(instance, member);
 
-	if (communicator->pair || !one || !other || one == other || peer == JOB_NONE || !instance_joined(instance, peer))
+	if (communicator->pair || !one || !other || one == other || peer == JOB_NONE ||
+	    !instance_joined(instance, peer))
 		return;
 	struct pair_parting *parting = calloc(1, sizeof(*parting));
 	if (!parting)
 		return;
-	const struct call own = { .known = true, .function = slot->function, .dtype = slot->dtype, .sequence = slot->sequence,
-				  .count = slot->count, .root = -1 };
+	const struct call own = { .known = true, .function = slot->function, .dtype = slot->dtype,
+				  .sequence = slot->sequence, .count = slot->count, .root = -1 };
 	bool sends = communicator->members[member].comm_rank == instance->source;
 	struct call theirs = own;
 	theirs.function = sends ? RW_FUNCTION_RECV : RW_FUNCTION_SEND;
@@ -96,7 +97,8 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 {
 	const struct pair_parting *parting = communicator->pair;
 	const struct call *odd = odd_of(parting), *shown = odd ? odd : &parting->received;
-	uint32_t ranks[] = { communicator->members[parting->sender].rank, communicator->members[parting->receiver].rank };
+	uint32_t ranks[] = { communicator->members[parting->sender].rank,
+			     communicator->members[parting->receiver].rank };
 	bool receiver = odd == &parting->received;
 	struct record *record =
 	    record_new(&analysis->job, RW_KIND_DESYNC, RW_SCOPE_RANK, odd ? &ranks[receiver] : ranks, odd ? 1 : 2);
@@ -123,8 +125,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		.place.place = STEPS_NO_PLACE,
 	};
 	record_set_operation(record, &analysis->job, &instance, RW_PHASE_ENQUEUED);
-	record_add_missing(record, odd ? "whether this end is the wrong one: the other end may have had to change, too"
-				       : "which of the two is wrong: the transfers between them before were not all of one size");
+	record_add_missing(
+	    record, odd ? "whether this end is the wrong one: the other end may have had to change, too"
+			: "which of the two is wrong: the transfers between them before were not all of one size");
 	text_pair(record, &analysis->job, communicator);
 	return record;
 }
@@ -138,7 +141,8 @@ void pair_tick(struct analysis *analysis, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < analysis->job.communicator_count; i++) {
 		struct communicator *communicator = analysis->job.communicators[i];
-		if (!communicator->pair || communicator->desync_told || now_ns < communicator->pair->since_ns + DESYNC_SETTLE_NS)
+		if (!communicator->pair || communicator->desync_told ||
+		    now_ns < communicator->pair->since_ns + DESYNC_SETTLE_NS)
 			continue;
 		if (has_ended(communicator->pair)) {
 			free(communicator->pair);

@@ -20,10 +20,12 @@
  * does not end for that, and is told. */
 static bool is_under_way(const struct instance *instance, uint32_t member)
 {
-	const uint16_t asked = OPERATION_STARTED | OPERATION_DONE | OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_UNKNOWN;
+	const uint16_t asked =
+	    OPERATION_STARTED | OPERATION_DONE | OPERATION_HOST | OPERATION_EXCLUDED | OPERATION_UNKNOWN;
 	bool transfer = instance_is_point_to_point(instance) && !instance->communicator->pair;
 
-	return (instance_keeps_all(instance) || transfer) && (flight_state(instance, member) & asked) == OPERATION_STARTED;
+	return (instance_keeps_all(instance) || transfer) &&
+	       (flight_state(instance, member) & asked) == OPERATION_STARTED;
 }
 
 /* What holds of every rank of an operation that stands still. */
@@ -124,7 +126,8 @@ static void tell_lacking(struct record *record, const struct job *job, const uin
 	}
 	snprintf(text, sizeof(text), "NCCL reports no kernel of it on %s: a GPU without room for it?", names);
 	record_set_words(record, RW_CAUSE_UNKNOWN, text, "check what else runs on these GPUs (nvidia-smi, a profiler)");
-	record_add_missing(record, "whether other kernels fill these GPUs, or NCCL's thread there does not report any more");
+	record_add_missing(record,
+			   "whether other kernels fill these GPUs, or NCCL's thread there does not report any more");
 }
 
 /* What NCCL's KernelCh events say of it: RANKWATCH_KERNELCH=1. */
@@ -138,7 +141,8 @@ static void tell_kernels(struct record *record, const struct analysis *analysis,
 	else
 		record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
 	if (!count)
-		record_set_words(record, RW_CAUSE_UNKNOWN, "NCCL's kernels run on all GPUs: a link between them stands still",
+		record_set_words(record, RW_CAUSE_UNKNOWN,
+				 "NCCL's kernels run on all GPUs: a link between them stands still",
 				 "check the links (nvidia-smi nvlink -e, ibstat, the switches)");
 	free(lacking);
 }
@@ -170,8 +174,9 @@ static struct record *make_record(const struct analysis *analysis, const struct 
 		record_add_missing(record, "which link, rank or GPU it is: NCCL's progress does not show that");
 	record_set_watchdog(record, watchdog_of(communicator), analysis->stragglers.first_step != 0, waited_ns);
 	if (job_unseen(communicator) < 0)
-		record_add_missing(record, "how many ranks the communicator has: this NCCL does not report it, so one that was never "
-					   "seen may be missing");
+		record_add_missing(
+		    record, "how many ranks the communicator has: this NCCL does not report it, so one that was never "
+			    "seen may be missing");
 	if (set_waiting(record, analysis, standing->instance)) {
 		record_free(record);
 		return NULL;

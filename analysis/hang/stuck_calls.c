@@ -110,7 +110,8 @@ static uint32_t find(const struct sight *sight, since *since_ns, int32_t *ranks,
 	*last_ns = 0;
 	for (uint32_t i = 0; i < sight->job->process_count; i++) {
 		const struct process *process = sight->job->processes[i];
-		uint64_t begun_ns = process->life == ANALYSIS_ALIVE && process->world_rank >= 0 ? since_ns(sight, process) : 0;
+		uint64_t begun_ns =
+		    process->life == ANALYSIS_ALIVE && process->world_rank >= 0 ? since_ns(sight, process) : 0;
 
 		if (!begun_ns)
 			continue;

@@ -93,8 +93,8 @@ static const struct trait builds[] = {
 	{ "the CUDA driver's API", cuda_value, RW_WARNING, same_build },
 	{ "rankwatch", rankwatch_value, RW_NOTICE, same_build },
 	{ "the interposer", interposer_value, RW_NOTICE,
-	  "start all ranks under rankwatch run, or check LD_PRELOAD and RANKWATCH_PRELOAD of these: what only the interposer "
-	  "sees is not compared between them" },
+	  "start all ranks under rankwatch run, or check LD_PRELOAD and RANKWATCH_PRELOAD of these: what only the "
+	  "interposer sees is not compared between them" },
 };
 
 static bool is_own(const char *variable)

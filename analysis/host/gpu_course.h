@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the memory in use of each GPU went over the whole job: does it grow, or did it only warm up? A bounded series of
- * times, whose neighbours are merged when it is full. docs/analysis.md, "GPU memory".
+ * times, whose neighbours are merged when it is full. docs/summaries.md, "GPU memory".
  */
 #ifndef ANALYSIS_HOST_GPU_COURSE_H
 #define ANALYSIS_HOST_GPU_COURSE_H

@@ -136,7 +136,8 @@ static uint32_t count_before(const struct job *job, const struct process *proces
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < process->membership_count; i++) {
 		const struct communicator *communicator = process->memberships[i].communicator;
-		const struct member *member = communicator ? &communicator->members[process->memberships[i].member] : NULL;
+		const struct member *member =
+		    communicator ? &communicator->members[process->memberships[i].member] : NULL;
 		if (!member || !is_described(communicator, described) ||
 		    job->ranks[member->rank].device != described->device)
 			continue;
@@ -154,7 +155,8 @@ static uint64_t told_id(const struct job *job, const struct process *process, co
 	uint64_t before = occurrence;
 	for (uint32_t i = 0; i < process->membership_count; i++) {
 		const struct communicator *communicator = process->memberships[i].communicator;
-		const struct member *member = communicator ? &communicator->members[process->memberships[i].member] : NULL;
+		const struct member *member =
+		    communicator ? &communicator->members[process->memberships[i].member] : NULL;
 		before += member && communicator->id == described->id && !is_described(communicator, described) &&
 			  member->created_ns < described->created_ns &&
 			  job->ranks[member->rank].device == described->device;
@@ -194,7 +196,8 @@ static struct membership *reserve_membership(struct process *process, uint32_t i
 		struct membership *memberships = realloc(process->memberships, (index + 1) * sizeof(*memberships));
 		if (!memberships)
 			return NULL;
-		memset(memberships + process->membership_count, 0, (index + 1 - process->membership_count) * sizeof(*memberships));
+		memset(memberships + process->membership_count, 0,
+		       (index + 1 - process->membership_count) * sizeof(*memberships));
 		process->memberships = memberships;
 		process->membership_count = index + 1;
 	}

@@ -269,7 +269,8 @@ static inline const struct rank *job_member_rank(const struct job *job, const st
 /* Whether the entry's communicator was released. Further records of that communicator are ignored. */
 static inline bool job_was_left(const struct process *process, uint32_t index)
 {
-	return index < process->membership_count && !process->memberships[index].communicator && process->memberships[index].left_ns;
+	return index < process->membership_count && !process->memberships[index].communicator &&
+	       process->memberships[index].left_ns;
 }
 
 /* The member to which this entry of the process's communicator table belongs; NULL: none. */

@@ -17,7 +17,8 @@ static void place(struct instance *instance)
 	};
 }
 
-static void remember(struct process *process, const struct membership *membership, struct instance *instance, uint64_t ticket)
+static void remember(struct process *process, const struct membership *membership, struct instance *instance,
+		     uint64_t ticket)
 {
 	if (!process->replays)
 		process->replays = calloc(JOB_TRACE, sizeof(*process->replays));

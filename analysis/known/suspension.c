@@ -26,7 +26,8 @@ static bool add_pause(struct pauses *pauses, uint64_t from_ns, uint64_t until_ns
 /* Was there all the time, or may have been. */
 static bool takes_part(const struct process *process, const struct pause *pause)
 {
-	return process->created_ns < pause->until_ns && !(process_is_dead(process) && process->last_ns <= pause->from_ns);
+	return process->created_ns < pause->until_ns &&
+	       !(process_is_dead(process) && process->last_ns <= pause->from_ns);
 }
 
 /* Of a pause what the process had, too; the longest piece of it. */

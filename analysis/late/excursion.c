@@ -56,7 +56,8 @@ static double doubt(const struct peers_seen *seen, uint32_t lag, double lasts)
 {
 	double trials = telling_steps(seen) * seen->pairs[lag] / seen->steps / lasts;
 
-	return trials > 0 ? fmin(EXCURSION_DOUBT * sqrt(correlation(seen, lag) / trials) + EXCURSION_NEVER / trials, 1) : 1;
+	return trials > 0 ? fmin(EXCURSION_DOUBT * sqrt(correlation(seen, lag) / trials) + EXCURSION_NEVER / trials, 1)
+			  : 1;
 }
 
 /* What may be left of noise after 1 << lag steps: what is seen to be, and by chance may be more; but not more than of
@@ -157,7 +158,8 @@ static uint64_t beyond_usual_ns(const struct comparison *comparison, uint32_t le
  * by what is between the two, which was not counted. */
 static double uncounted_ns(const struct comparison *comparison)
 {
-	return (double)(excursions_tolerance_ns(comparison->peers->step_ns) - usual_ns(comparison, comparison->chosen.length));
+	return (double)(excursions_tolerance_ns(comparison->peers->step_ns) -
+			usual_ns(comparison, comparison->chosen.length));
 }
 
 /* Steps that the others' noise lasts for. In the first ones only much counts (is_too_early), and what is seen has to
@@ -169,7 +171,8 @@ static double noise_steps(const struct comparison *comparison, uint32_t i)
 
 	if (steps < EXCURSION_EARLY)
 		return seen;
-	return i == TWELVE ? fmax(lasting_steps(&comparison->seen, steps), seen) : lasting_steps(&comparison->seen, steps);
+	return i == TWELVE ? fmax(lasting_steps(&comparison->seen, steps), seen)
+			   : lasting_steps(&comparison->seen, steps);
 }
 
 /* Beyond this no rank comes by chance in such a job: as the largest that was seen is to the usual ones, so is what is
@@ -188,8 +191,9 @@ static double bound_ns(const struct comparison *comparison, uint32_t i)
 		usual = size_ns(k);
 	}
 	double steps = steps_of(comparison), lasts = noise_steps(comparison, i);
+	/* The others have shown little of what lasts for a few steps only. */
 	if (comparison->chosen.length < excursions_lengths[TWELVE] && steps >= EXCURSION_EARLY && !comparison->stands)
-		lasts = fmax(lasts, excursions_lengths[TWELVE]); /* the others have shown little of what lasts for a few steps only */
+		lasts = fmax(lasts, excursions_lengths[TWELVE]);
 	double times = steps / fmax(fmax(lasts, wandering_steps(comparison)), excursions_lengths[i]);
 	double few = 1 + EXCURSION_SEEN / (comparison->chosen.units * fmax(times, 1));
 	double hidden = hidden_ns(comparison);
@@ -232,7 +236,8 @@ static bool is_steady_from_the_start(const struct comparison *comparison, uint64
 	const struct suspect *suspect = comparison->suspect;
 	uint32_t steps = (uint32_t)steps_of(comparison);
 
-	if (steps >= EXCURSION_EARLY || excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps) * 2 < least_ns)
+	if (steps >= EXCURSION_EARLY ||
+	    excursions_level_ns(comparison->peers->stragglers, suspect, suspect->step, steps) * 2 < least_ns)
 		return false;
 	return steadiness(suspect, steps, least_ns, EXCURSION_STEADY_PART) >= EXCURSION_NO_NOISE_STEADY;
 }
@@ -245,12 +250,14 @@ static bool is_no_wandering(const struct comparison *comparison, uint64_t least_
 
 	if (steps_of(comparison) >= EXCURSION_EARLY)
 		return true;
-	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns && is_steady_from_the_start(comparison, least_ns))
+	if ((double)least_ns >= EXCURSION_NO_NOISE * (double)comparison->peers->step_ns &&
+	    is_steady_from_the_start(comparison, least_ns))
 		return true;
 	for (uint64_t step = comparison->peers->stragglers->first_step; step < comparison->suspect->step; step++)
 		past += suspect_shown_ns(comparison->suspect, step) * QUARTER < least_ns;
 	return past >= EXCURSION_EARLY_PAST ||
-	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >= EXCURSION_STEADY;
+	       steadiness(comparison->suspect, (uint32_t)steps_of(comparison), least_ns, EXCURSION_STEADY_PART) >=
+		       EXCURSION_STEADY;
 }
 
 /* Has it come and gone so often? */
@@ -281,7 +288,8 @@ static bool is_even(const struct suspect *suspect, uint32_t length)
  * noise that lasts has grown before. */
 static bool was_as_usual(struct comparison *comparison, uint64_t step)
 {
-	uint64_t late_ns = excursions_beyond_tolerance(suspect_shown_ns(comparison->suspect, step), comparison->peers->step_ns);
+	uint64_t late_ns =
+	    excursions_beyond_tolerance(suspect_shown_ns(comparison->suspect, step), comparison->peers->step_ns);
 	double all = 0, later = 0;
 
 	if (comparison->chosen.alone)
@@ -302,7 +310,8 @@ static bool begins_as_usual(struct comparison *comparison, uint32_t length)
 
 	if (first < comparison->peers->stragglers->first_step + 2 || was_as_usual(comparison, first - 1))
 		return true;
-	bool is_whole = (double)suspect_shown_ns(suspect, first) * EXCURSION_EVEN >= (double)suspect_shown_ns(suspect, first + 1);
+	bool is_whole =
+	    (double)suspect_shown_ns(suspect, first) * EXCURSION_EVEN >= (double)suspect_shown_ns(suspect, first + 1);
 	return is_whole && was_as_usual(comparison, first - 2);
 }
 
@@ -319,8 +328,10 @@ static bool begins_with_a_jump(struct comparison *comparison, uint32_t length, u
 		return false;
 	for (uint32_t i = length; i < length + EXCURSION_PAST && suspect->step >= i; i++)
 		before += suspect_shown_ns(suspect, suspect->step - i) * QUARTER >= least_ns;
-	bool just_before = suspect->step >= length && suspect_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
-	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_PAST / QUARTER) && begins_as_usual(comparison, length);
+	bool just_before =
+	    suspect->step >= length && suspect_shown_ns(suspect, suspect->step - length) * QUARTER >= least_ns;
+	return !just_before && before <= (noise_may ? EXCURSION_BEFORE : EXCURSION_PAST / QUARTER) &&
+	       begins_as_usual(comparison, length);
 }
 
 /* As steadily late as noise that lasts never is, and by more than the others were for three steps: then it is no matter
@@ -352,7 +363,8 @@ static bool is_steadier_than_noise(const struct comparison *comparison, uint32_t
 	double steady = steadiness(comparison->suspect, length, least_ns, EXCURSION_STEADY_PART);
 	bool longer = length >= EXCURSION_LONG && !comparison->chosen.alone;
 
-	return steady >= EXCURSION_STEADY || (longer && steady >= EXCURSION_STEADY_LONG && !wanders(comparison->suspect, length));
+	return steady >= EXCURSION_STEADY ||
+	       (longer && steady >= EXCURSION_STEADY_LONG && !wanders(comparison->suspect, length));
 }
 
 /* The rank became late in one step, by many times what its lateness changes by since. Noise that lasts gets there by
@@ -427,7 +439,8 @@ static bool is_beyond(struct comparison *comparison, uint32_t look, uint64_t lim
  * by. */
 static bool are_enough_seen(const struct stragglers *stragglers, const struct suspect *suspect)
 {
-	uint64_t first = stragglers->measured_step > stragglers->first_step ? stragglers->measured_step : stragglers->first_step;
+	uint64_t first =
+	    stragglers->measured_step > stragglers->first_step ? stragglers->measured_step : stragglers->first_step;
 
 	return suspect->step >= first + EXCURSION_STEPS_MIN - 1;
 }
@@ -438,7 +451,8 @@ bool excursion_is_proven(struct peers *peers, const struct suspect *suspect, uin
 	struct comparison comparison = { .peers = peers, .suspect = suspect };
 	bool proven = false;
 
-	if (!are_enough_seen(stragglers, suspect) || excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
+	if (!are_enough_seen(stragglers, suspect) ||
+	    excursions_level_ns(stragglers, suspect, suspect->step, EXCURSION_ROW_MIN) < limit_ns)
 		return false;
 	for (uint32_t i = 0; i < sizeof(looks) / sizeof(*looks) && !proven; i++)
 		proven = is_beyond(&comparison, i, limit_ns);

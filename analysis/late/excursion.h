@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a rank late beyond what the noise of its peers explains? Noise can last from step to step, have heavy tails, and hit
- * all ranks of a host at once; none of it is assumed to be otherwise. What a rank was late by for so many steps in a row (an
- * excursion) is compared with the excursions of the same length that the other ranks have made in this job. A tolerance
- * is taken off each lateness: ranks differ for good. docs/analysis.md, "Straggler".
+ * Is a rank late beyond what the noise of its peers explains? Noise can last from step to step, have heavy tails, and
+ * hit all ranks of a host at once; none of it is assumed to be otherwise. What a rank was late by for so many steps in
+ * a row (an excursion) is compared with the excursions of the same length that the other ranks have made in this job. A
+ * tolerance is taken off each lateness: ranks differ for good. docs/analysis.md, "Straggler".
  */
 #ifndef ANALYSIS_LATE_EXCURSION_H
 #define ANALYSIS_LATE_EXCURSION_H
@@ -24,7 +24,8 @@ enum {
 	EXCURSION_STEADY_STEPS = 12, /* so steadily late for so many, it need not be known how long noise lasts */
 	EXCURSION_OWN_PAST = 6,   /* steps before, at least, of a rank that has no others */
 	EXCURSION_LONG = 24,     /* steps, with one other rank, or host, and where it is half as steady */
-	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else was ever late */
+	EXCURSION_QUIET = 2,      /* times the largest that was seen, or the noise of a measurement where nobody else
+				   * was ever late */
 	EXCURSION_DOUBT = 2,      /* standard errors */
 	EXCURSION_NEVER = 3,      /* times may be what was not seen at all */
 	EXCURSION_ROW_MIN = 3,    /* steps in a row, at least, make a lateness */
@@ -42,7 +43,8 @@ enum {
 #define EXCURSION_EARLY_SHARE 0.2  /* … it must cost so much of the step, … */
 #define EXCURSION_NO_NOISE    0.33 /* … or so much, from the first step on, however it varies */
 #define EXCURSION_LASTS      0.8  /* of noise that is left a step later, until they have shown otherwise */
-#define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells something */
+#define EXCURSION_KNOWN      0.3  /* standard errors of what is left, together: that nothing is seen to be left tells
+				   * something */
 #define EXCURSION_EVEN      1.5  /* times the least of a few steps may be the most of them */
 #define EXCURSION_STEADY_PART 0.75 /* of the changes in EXCURSION_STEADY_STEPS */
 

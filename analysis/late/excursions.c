@@ -25,9 +25,11 @@ uint64_t excursions_tolerance_ns(uint64_t step_ns)
 	return (uint64_t)(EXCURSION_TOLERANCE * (double)step_ns);
 }
 
-uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns)
+uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+				    uint64_t step_ns)
 {
-	uint64_t values[EXCURSION_USUAL], forgotten = suspect->step > STRAGGLER_KEPT_BY_ALL ? suspect->step - STRAGGLER_KEPT_BY_ALL : 0;
+	uint64_t values[EXCURSION_USUAL],
+	    forgotten = suspect->step > STRAGGLER_KEPT_BY_ALL ? suspect->step - STRAGGLER_KEPT_BY_ALL : 0;
 	uint64_t first = stragglers->first_step + EXCURSION_WARM_UP;
 	uint32_t count = 0;
 
@@ -37,7 +39,8 @@ uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const s
 	if (count < EXCURSION_USUAL_MIN)
 		return excursions_tolerance_ns(step_ns);
 	sort_u64(values, count);
-	return values[count / 2] < excursions_tolerance_ns(step_ns) ? values[count / 2] : excursions_tolerance_ns(step_ns);
+	return values[count / 2] < excursions_tolerance_ns(step_ns) ? values[count / 2]
+								    : excursions_tolerance_ns(step_ns);
 }
 
 uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns)
@@ -45,7 +48,8 @@ uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns)
 	return excursions_beyond(late_ns, excursions_tolerance_ns(step_ns));
 }
 
-uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length)
+uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+			     uint32_t length)
 {
 	uint64_t values[PEERS_LENGTH_MAX];
 	uint32_t late = 0, at = (length - 1) / QUARTER;
@@ -98,7 +102,8 @@ static void note_one(const struct stragglers *stragglers, struct suspect *suspec
 			break;
 		own->pairs[i]++;
 		if (now > 0)
-			own->products[i] += now * logarithm(excursions_beyond(suspect_shown_ns(suspect, step - lag), usual_ns));
+			own->products[i] +=
+			    now * logarithm(excursions_beyond(suspect_shown_ns(suspect, step - lag), usual_ns));
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank did so far: for how many steps in a row it was late, and by how much at least (an excursion), and how long its
- * noise lasts. The test of analysis/late/excursion.h compares a rank with it.
+ * What each rank did so far: for how many steps in a row it was late, and by how much at least (an excursion), and how
+ * long its noise lasts. The test of analysis/late/excursion.h compares a rank with it.
  */
 #ifndef ANALYSIS_LATE_EXCURSIONS_H
 #define ANALYSIS_LATE_EXCURSIONS_H
@@ -23,7 +23,8 @@ enum {
 /* How many excursions of each length and size a rank made, and what tells how long its noise lasts. */
 struct excursions {
 	uint16_t sizes[EXCURSION_LENGTHS][EXCURSION_SIZES];
-	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its powers */
+	float steps, sum, squares, fourths; /* of the logarithm of its lateness: so many, their sum, and those of its
+					     * powers */
 	float pairs[EXCURSION_LAGS];  /* steps that had one so many before … */
 	float products[EXCURSION_LAGS]; /* … and the sums of both logarithms' product */
 };
@@ -39,7 +40,8 @@ void excursions_note(struct stragglers *stragglers, uint64_t step);
 void excursions_forget(struct suspect *suspect);
 /* What it was late by, at least, in three quarters of so many steps (48 at most) up to this one; 0 also before the
  * first. */
-uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint32_t length);
+uint64_t excursions_level_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+			     uint32_t length);
 /* Which of EXCURSION_SIZES a lateness counts as. */
 uint32_t excursions_size(uint64_t ns);
 /* By how much ranks may differ for good. */
@@ -50,6 +52,7 @@ uint64_t excursions_beyond_tolerance(uint64_t late_ns, uint64_t step_ns);
 uint64_t excursions_beyond(uint64_t late_ns, uint64_t usual_ns);
 /* The rank's median lateness over the steps before this one, at most the tolerance; the tolerance where too few steps
  * are known. */
-uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step, uint64_t step_ns);
+uint64_t excursions_usual_before_ns(const struct stragglers *stragglers, const struct suspect *suspect, uint64_t step,
+				    uint64_t step_ns);
 
 #endif

@@ -78,7 +78,8 @@ static uint32_t circle_of(const struct latest *latest, const struct stragglers *
 }
 
 /* By group, and behind them that of all ranks; NULL on lack of memory. */
-static struct latest *find_latest(const struct stragglers *stragglers, const struct job *job, uint64_t step, uint64_t limit_ns)
+static struct latest *find_latest(const struct stragglers *stragglers, const struct job *job, uint64_t step,
+				  uint64_t limit_ns)
 {
 	struct latest *latest = calloc(stragglers->suspect_count + 1, sizeof(*latest));
 
@@ -111,7 +112,8 @@ static void hit(struct bet *bet, const struct latest *latest)
 static bool is_gone(const struct suspect *suspect, const struct bet *bet, uint64_t step)
 {
 	return bet->times && step > bet->last + 1 &&
-	       suspect_blame(suspect, bet->last + 1).late_ns * INTERMITTENT_GONE <= suspect_blame(suspect, bet->last).late_ns;
+	       suspect_blame(suspect, bet->last + 1).late_ns * INTERMITTENT_GONE <=
+		   suspect_blame(suspect, bet->last).late_ns;
 }
 
 /* A step in which somebody was late: was it this rank? */
@@ -192,7 +194,8 @@ static bool costs(const struct stragglers *stragglers, uint32_t rank, uint64_t n
 	uint64_t late[STRAGGLER_STEPS], others[STRAGGLER_STEPS], blames[STRAGGLER_STEPS];
 	uint32_t late_count = 0, other_count = 0;
 
-	for (uint64_t step = newest > STRAGGLER_KEPT_BY_ALL ? newest - STRAGGLER_KEPT_BY_ALL : 2; step <= newest; step++) {
+	for (uint64_t step = newest > STRAGGLER_KEPT_BY_ALL ? newest - STRAGGLER_KEPT_BY_ALL : 2; step <= newest;
+	     step++) {
 		struct blame blame = suspect_blame(suspect, step);
 		uint64_t length_ns = pair_ns(stragglers, step), late_ns = blame.late_ns;
 		if (!length_ns)
@@ -328,7 +331,8 @@ static uint64_t pause_after(const struct stragglers *stragglers, const struct su
 	double lasts = excursion_lasts(stragglers, suspect);
 
 	/* What never ends makes it longer than any job. */
-	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)fmin(pause_lasts * lasts, UINT32_MAX) : INTERMITTENT_PAUSE;
+	return lasts > lasts_min ? INTERMITTENT_PAUSE + (uint64_t)fmin(pause_lasts * lasts, UINT32_MAX)
+				 : INTERMITTENT_PAUSE;
 }
 
 /* Far beyond what the next one was late by in this step, and in each that is remembered: what stages differ by decides
@@ -395,7 +399,8 @@ static void judge_step(struct analysis *analysis, uint64_t step)
 		if (stragglers->suspects[i].intermittent->decided)
 			follow(&stragglers->suspects[i], step);
 	for (uint32_t i = 0; latest && i <= stragglers->suspect_count; i++)
-		if (!tells(&latest[i], stragglers, job->host_count, step_ns) || (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))
+		if (!tells(&latest[i], stragglers, job->host_count, step_ns) ||
+		    (i == stragglers->suspect_count && !is_far(&latest[i], stragglers)))
 			latest[i].rank = JOB_NONE;
 	for (uint32_t i = 0; latest && i < stragglers->suspect_count; i++) {
 		const struct latest *own = &latest[circle_of(latest, stragglers, job, &stragglers->suspects[i])];

@@ -21,7 +21,8 @@ struct standing {
 	struct level *order; /* those without an open finding, group by group, the latest of each last … */
 	uint32_t count;
 	struct level *by_host; /* … and all of them, in each group host by host */
-	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody has asked yet */
+	struct peers_seen *sums[EXCURSION_LENGTHS]; /* of the first 0, TOGETHER, 2 × TOGETHER … in order; NULL nobody
+						     * has asked yet */
 };
 
 static int by_ns(const void *left, const void *right)
@@ -89,7 +90,8 @@ static const uint64_t *levels_over(struct peers *peers, uint32_t length)
 		return peers->levels[length];
 	uint64_t *levels = malloc((count + 1) * sizeof(*levels));
 	for (uint32_t i = 0; levels && i < count; i++)
-		levels[i] = excursions_level_ns(peers->stragglers, &peers->stragglers->suspects[i], peers->step, length);
+		levels[i] =
+		    excursions_level_ns(peers->stragglers, &peers->stragglers->suspects[i], peers->step, length);
 	return peers->levels[length] = levels;
 }
 
@@ -153,7 +155,8 @@ static uint32_t host_of(const struct level *level)
 }
 
 /* Where those begin whose group, or host, is this one or a later one: they are sorted by it. */
-static uint32_t first_from(const struct level *levels, uint32_t count, uint32_t (*key)(const struct level *level), uint64_t wanted)
+static uint32_t first_from(const struct level *levels, uint32_t count, uint32_t (*key)(const struct level *level),
+			   uint64_t wanted)
 {
 	uint32_t low = 0, high = count;
 
@@ -177,7 +180,8 @@ static struct slice slice_of(const struct level *levels, uint32_t count, uint32_
 {
 	uint32_t first = first_from(levels, count, group_of, group);
 
-	return (struct slice){ &levels[first], first, first_from(levels, count, group_of, (uint64_t)group + 1) - first };
+	return (struct slice){ &levels[first], first,
+			       first_from(levels, count, group_of, (uint64_t)group + 1) - first };
 }
 
 /* Of a group that is sorted by hosts. */
@@ -240,7 +244,8 @@ void peers_seen_add(struct peers_seen *sum, const struct excursions *more)
 }
 
 /* What this rank did so far, and what it does now. */
-static void add_rank(const struct peers *peers, uint32_t rank, uint32_t with, const uint64_t *levels, struct peers_seen *sum)
+static void add_rank(const struct peers *peers, uint32_t rank, uint32_t with, const uint64_t *levels,
+		     struct peers_seen *sum)
 {
 	const struct excursions *own = &peers->stragglers->suspects[rank].excursions;
 
@@ -267,8 +272,9 @@ static const struct peers_seen *sums_of(const struct peers *peers, struct standi
 }
 
 /* Of the first so many in order. */
-static struct peers_seen first_of_all(const struct peers *peers, const struct standing *standing, const struct peers_seen *sums,
-				      uint32_t with, const uint64_t *levels, uint32_t count)
+static struct peers_seen first_of_all(const struct peers *peers, const struct standing *standing,
+				      const struct peers_seen *sums, uint32_t with, const uint64_t *levels,
+				      uint32_t count)
 {
 	struct peers_seen seen = sums[count / TOGETHER];
 
@@ -364,7 +370,8 @@ static struct slice as_late_together(struct peers *peers, const struct suspect *
 	return others ? (struct slice){ 0 } : mates;
 }
 
-uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all)
+uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns,
+		    uint64_t *all)
 {
 	*all = (peers->stragglers->suspect_count - 1) * recent_steps(peers);
 	if (peers->recent && peers->recent_limit_ns != limit_ns) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ranks that late ones are compared with, as all of them stand in one step: each rank's lateness over so many steps, sorted
- * once, and what the first of them did so far added up once, so that every late rank finds its own peers in it without
- * looking at all of them again. Good for as long as no lateness is noted and no finding is opened or closed.
+ * The ranks that late ones are compared with, as all of them stand in one step: each rank's lateness over so many
+ * steps, sorted once, and what the first of them did so far added up once, so that every late rank finds its own peers
+ * in it without looking at all of them again. Good for as long as no lateness is noted and no finding is opened or
+ * closed.
  */
 #ifndef ANALYSIS_LATE_PEERS_H
 #define ANALYSIS_LATE_PEERS_H
@@ -32,7 +33,8 @@ struct peers {
 	uint64_t step, step_ns; /* which, and how long one takes; 0 not known */
 	uint64_t *levels[PEERS_LENGTH_MAX + 1];            /* by length: of all ranks; NULL nobody has asked yet */
 	struct standing *standings[PEERS_LENGTH_MAX + 1]; /* by length; NULL nobody has asked yet */
-	uint64_t *recent; /* latenesses of the last steps that are near limit_ns, or beyond, ascending; NULL nobody has asked yet */
+	uint64_t *recent; /* latenesses of the last steps that are near limit_ns, or beyond, ascending; NULL nobody has
+			   * asked yet */
 	uint64_t recent_limit_ns;
 	size_t recent_count;
 	bool incomplete; /* there was no memory: what was said since is of no matter */
@@ -58,7 +60,8 @@ struct peers_seen peers_add_up(struct peers *peers, const struct chosen_peers *c
 /* How many latenesses of the others, in so many of the last steps, are beyond this part of least_ns, which is limit_ns
  * at least; *all: of how many. The ranks of its group on its host are no others where all of them are as late (half of
  * least_ns, in the last EXCURSION_ROW_MIN steps) and the group has other hosts. */
-uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns, uint64_t *all);
+uint64_t peers_near(struct peers *peers, const struct suspect *suspect, uint64_t limit_ns, uint64_t least_ns,
+		    uint64_t *all);
 /* A finding was opened or closed; also when they are needed no longer. */
 void peers_forget(struct peers *peers);
 

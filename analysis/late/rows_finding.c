@@ -403,8 +403,8 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
-/* Of many hosts with few ranks each, noise that lasts makes one rank stand out on some host: who is late is left to those
- * who compare the ranks of all hosts, by messages or from all boxes. */
+/* Of many hosts with few ranks each, noise that lasts makes one rank stand out on some host: who is late is left to
+ * those who compare the ranks of all hosts, by messages or from all boxes. */
 static bool are_few_compared(const struct analysis *analysis, uint32_t rank)
 {
 	const struct rows *rows = &analysis->rows;

@@ -13,8 +13,10 @@
 
 enum {
 	STEPS_LATER = 2,
-	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the other one becomes the clock */
-	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which ranks are looked at, are not all kept */
+	STEPS_BEHIND = 4, /* steps of another process begin, and none of the clock's in the time of as many: then the
+			   * other one becomes the clock */
+	NOTED_WITHIN = STRAGGLER_STEPS - 16, /* an older step is not counted any more: the 12 before it, over which
+					      * ranks are looked at, are not all kept */
 	UNKNOWN_SHARE_FORGETS = 8, /* this part of it with each step */
 	MINOR = 8, /* a lateness below 1/8 of what the step lost so far says nothing about the cause */
 };
@@ -85,7 +87,8 @@ static struct place *place_of(struct places *places, const struct instance *inst
 	struct place *place = &places->items[instance->place.place];
 	if (members > place->member_room) {
 		uint32_t work_room = place->member_room * STRAGGLER_OWN_WORK;
-		if (!grow_to((void **)&place->work_us, &work_room, members * STRAGGLER_OWN_WORK, sizeof(*place->work_us)))
+		if (!grow_to((void **)&place->work_us, &work_room, members * STRAGGLER_OWN_WORK,
+			     sizeof(*place->work_us)))
 			return NULL;
 		place->member_room = members;
 	}
@@ -117,7 +120,8 @@ static uint64_t beyond_own_history(struct place *place, uint32_t member, const s
 	uint64_t usual = known ? sorted[known / 2] : 0;
 	uint64_t beyond = operation->work_us > usual ? operation->work_us - usual : 0;
 	bool learning = known < STRAGGLER_HISTORY_MIN;
-	history[place->count % STRAGGLER_OWN_WORK] = learning ? operation->work_us : usual_follows((uint32_t)usual, operation->work_us);
+	history[place->count % STRAGGLER_OWN_WORK] =
+	    learning ? operation->work_us : usual_follows((uint32_t)usual, operation->work_us);
 	if (learning)
 		return 0;
 	return beyond < late_us ? beyond : late_us;
@@ -237,7 +241,8 @@ static void find_groups(struct stragglers *stragglers, const struct job *job)
 /* The process that appeared first is the clock of the job's steps, as long as they are begun by it: who lends its steps
  * to an operation may change when those of another member become known. Stages of a pipeline may be a step or two
  * apart. */
-static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step, uint64_t start_ns)
+static bool is_clock(const struct stragglers *stragglers, const struct process *process, uint64_t step,
+		     uint64_t start_ns)
 {
 	if (stragglers->clock == JOB_NONE || process->index <= stragglers->clock)
 		return true;
@@ -245,7 +250,8 @@ static bool is_clock(const struct stragglers *stragglers, const struct process *
 	 * shorter than a step, and it counts faster than a clock whose steps go on. */
 	uint64_t step_ns = pace_step_ns(&stragglers->pace, PACE_USUAL);
 
-	return step > stragglers->newest_step + STEPS_BEHIND && start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;
+	return step > stragglers->newest_step + STEPS_BEHIND &&
+	       start_ns > stragglers->clock_ns + STEPS_BEHIND * step_ns;
 }
 
 static void start_step(struct stragglers *stragglers, const struct job *job, const struct process *process,
@@ -284,7 +290,8 @@ static void test(const struct job *job, struct suspect *suspect, struct peers *p
 }
 
 /* All that were late in it, once the lateness of all is noted. */
-static void test_members(struct stragglers *stragglers, const struct job *job, const struct instance *instance, uint32_t count)
+static void test_members(struct stragglers *stragglers, const struct job *job, const struct instance *instance,
+			 uint32_t count)
 {
 	struct peers peers = peers_in(stragglers, instance->place.step);
 
@@ -307,8 +314,8 @@ static void note_unfollowed(struct stragglers *stragglers, const struct instance
 {
 	for (uint32_t i = 0; i < instance->communicator->member_count; i++)
 		if (instance_joined(instance, i))
-			blame_in(&stragglers->suspects[instance->communicator->members[i].rank], instance->place.step)->partly =
-			    true;
+			blame_in(&stragglers->suspects[instance->communicator->members[i].rank], instance->place.step)
+			    ->partly = true;
 }
 
 /* While it is not known what a step is, passes there and back look alike, and their work is not. */
@@ -363,7 +370,8 @@ static void note_course(struct analysis *analysis, const struct process *process
 
 	if (!instance->place.place && stragglers->clock == process->index) {
 		for (uint32_t i = 0; i < stragglers->suspect_count && step > STEPS_LATER; i++)
-			pace_course_late(course, step - STEPS_LATER, suspect_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
+			pace_course_late(course, step - STEPS_LATER,
+					 suspect_blame(&stragglers->suspects[i], step - STEPS_LATER).late_ns);
 		pace_course_begin(course, stragglers->numberings, step, instance->start_ns);
 	}
 	if (instance->created_ns && instance->start_ns > instance->created_ns)
@@ -378,7 +386,8 @@ static bool has_ranks(struct stragglers *stragglers, uint32_t count)
 	bool grown =
 	    grow_to((void **)&stragglers->unknown_shares, &stragglers->unknown_share_count, count,
 		    sizeof(*stragglers->unknown_shares)) &&
-	    grow_to((void **)&stragglers->intermittents, &stragglers->intermittent_count, count, sizeof(*stragglers->intermittents)) &&
+	    grow_to((void **)&stragglers->intermittents, &stragglers->intermittent_count, count,
+		    sizeof(*stragglers->intermittents)) &&
 	    grow_to((void **)&stragglers->suspects, &stragglers->suspect_count, count, sizeof(*stragglers->suspects));
 	for (uint32_t i = 0; i < stragglers->suspect_count; i++)
 		stragglers->suspects[i].intermittent = &stragglers->intermittents[i];

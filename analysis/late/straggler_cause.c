@@ -32,7 +32,8 @@ uint32_t straggler_windows(const struct suspect *suspect, bool of_host, uint64_t
 const struct operation *straggler_shown_operation(const struct suspect *suspect)
 {
 	const struct intermittent *intermittent = suspect->intermittent;
-	return intermittent->decided && intermittent->window_count ? &intermittent->operation : &suspect->last_operation;
+	return intermittent->decided && intermittent->window_count ? &intermittent->operation
+								   : &suspect->last_operation;
 }
 
 const struct instance *straggler_shown_instance(const struct suspect *suspect)
@@ -134,7 +135,8 @@ static void find_cause(const struct analysis *analysis, const struct suspect *su
  * holder, a data loader. */
 static bool is_held(const struct cause *cause)
 {
-	bool waits = cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
+	bool waits =
+	    cause->class_ == RW_CAUSE_LOCK || cause->class_ == RW_CAUSE_SOCKET || cause->class_ == RW_CAUSE_PROCESS;
 	bool held = cause->class_ == RW_CAUSE_SLEEP || (waits && cause->hop_count && !cause->convoy);
 
 	return held && !cause->inferred && cause->share >= STRAGGLER_HELD_SHARE;
@@ -162,7 +164,8 @@ static void ask_first_thread(const struct analysis *analysis, const struct suspe
 	struct cause other;
 	uint32_t first = rank->process->first_tid;
 
-	if (is_device_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first || first == straggler_shown_operation(suspect)->tid)
+	if (is_device_late(suspect) || cause->class_ != RW_CAUSE_UNKNOWN || !first ||
+	    first == straggler_shown_operation(suspect)->tid)
 		return;
 	uint32_t count = straggler_windows(suspect, false, STRAGGLER_REACH * step_ns, windows);
 	find_in(analysis, rank->process, first, windows, count, &other);
@@ -182,8 +185,10 @@ static void ask_kernel(const struct suspect *suspect, struct cause *cause)
 	cause->class_ = RW_CAUSE_GPU;
 	cause->queued = true;
 	cause->share = share < 1 ? share : 1;
-	snprintf(cause->gpu_text, sizeof(cause->gpu_text), "other kernels filled its GPU, and NCCL's kernel waited for room");
-	cause->gpu_advice = "check what runs on this GPU beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority";
+	snprintf(cause->gpu_text, sizeof(cause->gpu_text),
+		 "other kernels filled its GPU, and NCCL's kernel waited for room");
+	cause->gpu_advice =
+	    "check what runs on this GPU beside NCCL (nvidia-smi, a profiler), or give NCCL's stream a high priority";
 }
 
 /* A device that is late: what its GPU shows of these windows. */
@@ -200,7 +205,8 @@ static void ask_gpu(const struct analysis *analysis, const struct suspect *suspe
 	gpu_evidence_explain(analysis, rank, windows, count, begin_ns, cause);
 	ask_kernel(suspect, cause);
 	if (!cause->gpu_advice && is_device_late(suspect)) /* its threads were in time */
-		cause->gpu_advice = "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
+		cause->gpu_advice =
+		    "check this rank's GPU (nvidia-smi -q -d CLOCK,PERFORMANCE,ECC), or profile its kernels";
 }
 
 /* The class of a cause that tells the rank; RW_CAUSE_UNKNOWN: there is none. */
@@ -225,7 +231,8 @@ bool straggler_is_late_by_its_gpu(struct analysis *analysis, uint32_t rank)
 	return host_cause_is_of_gpu(told_by(analysis, rank));
 }
 
-void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost, struct cause *cause)
+void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost,
+			  struct cause *cause)
 {
 	const struct suspect *suspect = &analysis->stragglers.suspects[rank];
 

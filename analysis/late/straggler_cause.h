@@ -13,8 +13,10 @@
 enum {
 	STRAGGLER_REACH = 3,       /* how many steps back a cause is searched */
 };
-#define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is excluded */
-#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that was seen to end that */
+#define STRAGGLER_SEEN_SHARE    0.5 /* of its lateness that a cause explains, which then tells it before chance is
+				     * excluded */
+#define STRAGGLER_HELD_SHARE 0.9 /* … and so much of it, where it sleeps, or waits for another thread or process that
+				  * was seen to end that */
 
 /* What the finding shows: the latest late operation, and its instance without the operations; of one that is late now
  * and then, the latest of those times. */
@@ -28,7 +30,8 @@ bool straggler_is_host_late(const struct suspect *suspect);
 /* Nobody knows whether its host or its GPU came late. */
 bool straggler_host_part_is_unknown(const struct suspect *suspect);
 /* The cause of the rank's lateness: of the launching thread, else of its first thread, else of its GPU. */
-void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost, struct cause *cause);
+void straggler_find_cause(const struct analysis *analysis, uint32_t rank, const struct straggler_cost *cost,
+			  struct cause *cause);
 /* Whether such a cause is no chance: it tells the rank, however the others fare. */
 bool straggler_is_told_by(const struct cause *cause);
 /* Whether a cause is seen for so much of its lateness that it is not chance. */

@@ -40,7 +40,8 @@ static uint64_t mean_between_ns(const struct stragglers *stragglers, uint64_t fr
 	uint64_t sum_ns = 0, count = 0;
 
 	for (uint32_t i = 0; i < PACE_STEPS; i++) {
-		uint64_t step = stragglers->pace.starts[i].step, duration_ns = step ? pace_duration_ns(&stragglers->pace, step) : 0;
+		uint64_t step = stragglers->pace.starts[i].step,
+			 duration_ns = step ? pace_duration_ns(&stragglers->pace, step) : 0;
 		if (step <= from || step > until)
 			continue;
 		sum_ns += duration_ns;
@@ -173,7 +174,8 @@ static uint64_t by_rows_ns(const struct analysis *analysis, const uint32_t *rank
 	uint64_t late_ns = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		late_ns = largest(late_ns, rows_late_ns(&analysis->rows, ranks[i], COST_STEPS) / rows_steps(&analysis->rows));
+		late_ns =
+		    largest(late_ns, rows_late_ns(&analysis->rows, ranks[i], COST_STEPS) / rows_steps(&analysis->rows));
 	return late_ns;
 }
 
@@ -196,14 +198,15 @@ static struct straggler_cost cost_now_and_then(const struct stragglers *straggle
 	uint32_t rank = (uint32_t)(suspect - stragglers->suspects);
 	const struct intermittent *intermittent = suspect->intermittent;
 	double steps = suspect_interval(intermittent) * intermittent->times;
-	struct straggler_cost cost = { .since_step = intermittent->since, .step_ns = mean_step_ns(stragglers, intermittent) };
+	struct straggler_cost cost = { .since_step = intermittent->since,
+				       .step_ns = mean_step_ns(stragglers, intermittent) };
 
 	cost.lost_ns = cost.at_most_ns = (uint64_t)((double)intermittent->late_ns / (steps > 1 ? steps : 1));
 	if (cost.lost_ns > cost.step_ns)
 		cost.step_ns = cost.lost_ns;
 	suspect->untold = is_untold(suspect, suspect->step > 3 ? suspect->step - 3 : 1);
-	cost.at_least = is_partly_seen(stragglers, &rank, 1, suspect->step > BEFORE_LATEST ? suspect->step - BEFORE_LATEST : 1,
-				       suspect->step);
+	cost.at_least = is_partly_seen(
+	    stragglers, &rank, 1, suspect->step > BEFORE_LATEST ? suspect->step - BEFORE_LATEST : 1, suspect->step);
 	return cost;
 }
 

@@ -12,7 +12,8 @@ struct straggler_cost {
 	uint64_t lost_ns, at_most_ns; /* per step: what is certain, and what it may be */
 	uint64_t step_ns;
 	uint64_t since_step;
-	bool at_least; /* lost_ns: not all operations of these steps were followed and nothing else says that it is all, or steps grew far more */
+	bool at_least; /* lost_ns: not all operations of these steps were followed and nothing else says that it is all,
+			* or steps grew far more */
 };
 
 /* What the job loses by these ranks (indices; the first is asked since when) while all other suspects are like the

@@ -59,7 +59,8 @@ static void suspect_its_host(struct analysis *analysis, uint32_t rank)
 			continue;
 		mates++;
 		decided += mate->decided_ns != 0;
-		as_late += !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, length) * 2 >= least_ns;
+		as_late +=
+		    !mate->decided_ns && excursions_level_ns(stragglers, mate, suspect->step, length) * 2 >= least_ns;
 	}
 	if (!as_late || decided + as_late < mates || is_late_by_its_gpu_alone(analysis, rank))
 		return;
@@ -82,7 +83,8 @@ static bool is_late_with_its_mates(const struct analysis *analysis, uint32_t ran
 		const struct suspect *other = &stragglers->suspects[i];
 		if (i == rank || other->group != suspect->group)
 			continue;
-		if (other->host == suspect->host && excursions_level_ns(stragglers, other, suspect->step, EXCURSION_ROW_MIN) * 2 < least_ns)
+		if (other->host == suspect->host &&
+		    excursions_level_ns(stragglers, other, suspect->step, EXCURSION_ROW_MIN) * 2 < least_ns)
 			return false;
 		mates += other->host == suspect->host;
 		others += other->host != suspect->host;
@@ -125,17 +127,22 @@ static void set_late(struct record *record, const struct suspect *suspect, const
 	/* Nothing loses all of its time: then how long a step takes is not known. */
 	if (cost->lost_ns < cost->step_ns)
 		finding->late.lost_share = (double)cost->lost_ns / (double)cost->step_ns;
-	finding->late.since_step = suspect->untold ? -1 : instance_told_step(straggler_shown_instance(suspect), cost->since_step);
+	finding->late.since_step =
+	    suspect->untold ? -1 : instance_told_step(straggler_shown_instance(suspect), cost->since_step);
 	if (suspect->intermittent->decided)
 		finding->late.one_in = suspect_interval(suspect->intermittent);
 	finding->late.at_least = cost->at_least;
 	if (cost->at_least)
-		record_add_missing(record, "lateness in operations without GPU progress, small ones in a row (RANKWATCH_GPU_TIME=watermark "
-					   "follows them, too): it costs at least that much");
+		record_add_missing(
+		    record,
+		    "lateness in operations without GPU progress, small ones in a row (RANKWATCH_GPU_TIME=watermark "
+		    "follows them, too): it costs at least that much");
 	if (cost->at_most_ns > cost->lost_ns + cost->lost_ns / 5)
-		record_add_missing(record, "how far the others' GPUs computed ahead while they waited: it may cost more");
+		record_add_missing(record,
+				   "how far the others' GPUs computed ahead while they waited: it may cost more");
 	if (host_arrival)
-		record_add_missing(record, "no GPU times: a late GPU and a slow transfer cannot be told apart from a late host");
+		record_add_missing(
+		    record, "no GPU times: a late GPU and a slow transfer cannot be told apart from a late host");
 }
 
 /* Of replays without times nothing says when they ran. In the group itself all others wait in them as long as this rank
@@ -144,7 +151,8 @@ static bool replays_another_group(const struct process *process, uint32_t rank, 
 {
 	for (uint32_t i = 0; i < process->membership_count; i++) {
 		const struct member *member = job_member_of(&process->memberships[i]);
-		if (member && member->rank == rank && job_untimed_calls(member) && process->memberships[i].communicator != communicator)
+		if (member && member->rank == rank && job_untimed_calls(member) &&
+		    process->memberships[i].communicator != communicator)
 			return true;
 	}
 	return false;
@@ -196,26 +204,30 @@ static int set_waiting(struct record *record, const struct analysis *analysis, c
 }
 
 /* What would tell more of a lateness that nobody saw the reason of. What was not looked at was not in time. */
-static void miss_gpu(struct record *record, const struct analysis *analysis, const struct suspect *suspect, uint32_t rank,
-		     const struct cause *cause)
+static void miss_gpu(struct record *record, const struct analysis *analysis, const struct suspect *suspect,
+		     uint32_t rank, const struct cause *cause)
 {
 	bool gpu = gpu_evidence_is_seen(analysis, rank, analysis->now_ns), threads = cause->seen != RW_LEVEL_NONE;
 
 	if (cause->class_ != RW_CAUSE_UNKNOWN)
 		return;
 	if (straggler_host_part_is_unknown(suspect))
-		record_add_missing(record, threads ? "when its GPU finished its earlier work: so it is not known whether the host or the GPU was late"
-						   : "when its GPU finished its earlier work, and what its threads did: so it is not known whether the "
-						     "host or the GPU was late");
+		record_add_missing(record, threads ? "when its GPU finished its earlier work: so it is not known "
+						     "whether the host or the GPU was late"
+						   : "when its GPU finished its earlier work, and what its threads "
+						     "did: so it is not known whether the host or the GPU was late");
 	else if (!threads)
-		record_add_missing(record, gpu ? "nothing was seen of the host's threads, but it had launched in time, and NVML shows nothing "
-						 "unusual of this GPU"
-					       : "nothing was seen of the host's threads, but it had launched in time: the GPU's clocks, throttling "
-						 "and errors would tell more");
+		record_add_missing(
+		    record,
+		    gpu ? "nothing was seen of the host's threads, but it had launched in time, and NVML shows nothing "
+			  "unusual of this GPU"
+			: "nothing was seen of the host's threads, but it had launched in time: the GPU's clocks, "
+			  "throttling and errors would tell more");
 	else if (gpu)
 		record_add_missing(record, "the host was in time, and NVML shows nothing unusual of this GPU");
 	else
-		record_add_missing(record, "the host was in time: the GPU's clocks, throttling and errors would show more");
+		record_add_missing(record,
+				   "the host was in time: the GPU's clocks, throttling and errors would show more");
 }
 
 /* What it was late by since then was no more than healthy ranks are. */
@@ -223,16 +235,19 @@ static uint64_t last_late_step(const struct stragglers *stragglers, const struct
 {
 	uint64_t limit_ns = suspect_limit_ns(pace_step_ns(&stragglers->pace, PACE_USUAL)), step = suspect->step;
 
-	while (step + STRAGGLER_STEPS > suspect->step && step > suspect->since_step && suspect_blame(suspect, step).late_ns < limit_ns)
+	while (step + STRAGGLER_STEPS > suspect->step && step > suspect->since_step &&
+	       suspect_blame(suspect, step).late_ns < limit_ns)
 		step--;
 	return step;
 }
 
 /* told_late: it is told now that it is over. Else it is closed. */
-static void say_over(const struct analysis *analysis, const struct suspect *suspect, struct record *record, bool told_late)
+static void say_over(const struct analysis *analysis, const struct suspect *suspect, struct record *record,
+		     bool told_late)
 {
 	struct rw_finding *finding = &record->finding;
-	uint64_t last = finding->late.one_in > 0 ? suspect->intermittent->last : last_late_step(&analysis->stragglers, suspect);
+	uint64_t last =
+	    finding->late.one_in > 0 ? suspect->intermittent->last : last_late_step(&analysis->stragglers, suspect);
 	uint64_t until_ns = suspect->last_operation.done_ns, from_ns = finding->first_seen_ns;
 	struct text_over over = { .lasted_ns = until_ns > from_ns ? until_ns - from_ns : 0, .told_late = told_late };
 
@@ -262,7 +277,8 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	host_cause_set(record, &analysis->intern, &analysis->job, host);
 	if (cause->queued) {
 		record->finding.confidence = RW_LIKELY;
-		record_add_missing(record, "what filled its GPU: only when NCCL's kernel began is known, long after its stream had come to it");
+		record_add_missing(record, "what filled its GPU: only when NCCL's kernel began is known, long after "
+					   "its stream had come to it");
 	}
 	if (!straggler_is_host_late(suspect)) {
 		struct cause_window windows[CAUSE_WINDOWS], last = { 0 };
@@ -286,8 +302,8 @@ static struct record *make_record(struct analysis *analysis, const struct suspec
 	return record;
 }
 
-static void find_causes(const struct analysis *analysis, const uint32_t *ranks, uint32_t count, const struct straggler_cost *cost,
-			struct host_cause *host)
+static void find_causes(const struct analysis *analysis, const uint32_t *ranks, uint32_t count,
+			const struct straggler_cost *cost, struct host_cause *host)
 {
 	struct cause cause;
 
@@ -328,7 +344,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (!suspect->open && !suspect->intermittent->decided && cost.lost_ns * 4 < suspect_limit_ns(cost.step_ns) * 3)
 		return; /* it may cost more, but nobody would know why such a finding was told */
 	find_causes(analysis, ranks, count, &cost, &host);
-	if (count == 1 && !suspect->open && !suspect->intermittent->decided && !straggler_is_told_by(&host.cause) && is_late_with_its_mates(analysis, rank)) {
+	if (count == 1 && !suspect->open && !suspect->intermittent->decided && !straggler_is_told_by(&host.cause) &&
+	    is_late_with_its_mates(analysis, rank)) {
 		suspect->decided_ns = 0;
 		return;
 	}

@@ -14,7 +14,8 @@
 
 enum {
 	STRAGGLER_STEPS = 64,      /* steps of history per rank */
-	STRAGGLER_KEPT_BY_ALL = STRAGGLER_STEPS - 4, /* … of which all ranks keep so many before the job's newest: some number theirs further */
+	STRAGGLER_KEPT_BY_ALL = STRAGGLER_STEPS - 4, /* … of which all ranks keep so many before the job's newest: some
+						      * number theirs further */
 };
 #define STRAGGLER_COST_MIN_NS 20000000u /* a rank counts as late in a step that it makes longer by so much, … */
 #define STRAGGLER_SHARE_MIN   0.03      /* … or by this part of the step, if that is more */
@@ -34,7 +35,8 @@ struct blame {
 
 /* How much of a rank's lateness may be an unseen wait. The weight of older steps decreases with each late step. */
 struct unknown_share {
-	uint64_t step, late_ns, after_unknown_ns; /* after_unknown: at operations that are OPERATION_AFTER_UNKNOWN_END */
+	uint64_t step, late_ns, after_unknown_ns; /* after_unknown: at operations that are
+						   * OPERATION_AFTER_UNKNOWN_END */
 };
 
 /* One rank under observation, by index of the rank. */
@@ -48,7 +50,8 @@ struct suspect {
 	uint64_t step;                                   /* of the latest lateness */
 	uint32_t host;
 	uint32_t group; /* analysis/numbers/alike.h: it is compared with ranks of the same group */
-	uint64_t striking_ns;  /* start of the instance at which it became worth finding out why it is late; 0 = it is not */
+	uint64_t striking_ns;  /* start of the instance at which it became worth finding out why it is late; 0 = it is
+				* not */
 	uint64_t decided_ns;   /* start of the instance at which a test decided that it is late; 0 = not suspected */
 	uint64_t candidate_ns; /* tick at which that was first seen; 0 = not yet */
 	uint64_t told_ns;

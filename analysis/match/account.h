@@ -2,7 +2,7 @@
 /*
  * How each rank spent its time, with or without a fault: own work, waiting for other ranks, transfers, and unseen time.
  * Durations of one rank are taken on its own clock, as it saw its own GPU, and are added up without a lower threshold.
- * docs/analysis.md, "Where the time went". Times are in ns.
+ * docs/summaries.md, "Where the time went". Times are in ns.
  */
 #ifndef ANALYSIS_MATCH_ACCOUNT_H
 #define ANALYSIS_MATCH_ACCOUNT_H

@@ -376,7 +376,8 @@ int intake_operation(struct analysis *analysis, struct process *process, const s
 		return -EINVAL;
 	const struct membership *membership = &process->memberships[slot->comm];
 	if (slot->flags & RW_FLAG_CAPTURED) {
-		bool is_replay = slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_member_of(membership)->created_ns;
+		bool is_replay =
+		    slot->sequence & RW_CAPTURED_SEQUENCE && slot->api_ns >= job_member_of(membership)->created_ns;
 		if (is_replay && slot->known & RW_KNOWN_TASK)
 			timed_replays_note(analysis, process, membership, slot);
 		else if (is_replay)

@@ -2,7 +2,7 @@
 /*
  * How long the job's steps took over its whole run: do they take longer for good, or longer with each step? Of the
  * newest steps each is kept, older ones are merged three to one, and again, by their medians. It is about the job and
- * names nobody. docs/analysis.md, "Everybody slower".
+ * names nobody. docs/summaries.md, "Everybody slower".
  */
 #ifndef ANALYSIS_MEASURE_PACE_COURSE_H
 #define ANALYSIS_MEASURE_PACE_COURSE_H

@@ -18,7 +18,8 @@ struct upstream {
 	uint32_t not_scanned; /* instances on the way */
 	bool blind;           /* a way leads to where nothing is seen: other ranks, untracked or captured operations */
 	/* A result that was not scanned was left out: all ranks received it alike, and another of them was clean
-	 * afterwards; or the rank brought clean values at the same place in a step since then. Not said where both are so. */
+	 * afterwards; or the rank brought clean values at the same place in a step since then. Not said where both are
+	 * so. */
 	bool discounted;
 };
 

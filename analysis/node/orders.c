@@ -29,7 +29,8 @@ static void tell(const struct job *job, const struct communicator *communicator,
 
 	if (!roster_address(&message, job_member_rank(job, &communicator->members[i]), RW_MESSAGE_CALLS))
 		return;
-	message.calls = (struct rw_message_calls){ .comm = communicator->told_id, .calls = mark->calls, .hash = mark->hash };
+	message.calls =
+	    (struct rw_message_calls){ .comm = communicator->told_id, .calls = mark->calls, .hash = mark->hash };
 	outbox_add(outbox, &message);
 }
 
@@ -88,7 +89,8 @@ static void note(struct roster *roster, const struct job *job, struct communicat
 void orders_tick(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < job->communicator_count; i++)
-		for (uint32_t k = 0; roster_spans(job->communicators[i]) && k < job->communicators[i]->member_count; k++)
+		for (uint32_t k = 0; roster_spans(job->communicators[i]) && k < job->communicators[i]->member_count;
+		     k++)
 			note(roster, job, job->communicators[i], k, outbox, now_ns);
 }
 

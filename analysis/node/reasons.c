@@ -34,7 +34,8 @@ void reasons_ask(struct reasons *reasons, const struct job *job, const struct rw
 			asked = &reasons->asked[reasons->count++];
 		if (!asked)
 			return;
-		if (asked->rank != i || asked->process != process || asked->id != process->id || now_ns >= asked->until_ns)
+		if (asked->rank != i || asked->process != process || asked->id != process->id ||
+		    now_ns >= asked->until_ns)
 			*asked = (struct reason_asked){
 				.rank = i, .process = process, .id = process->id, .answer_ns = now_ns + REASONS_EVERY_NS
 			};
@@ -177,7 +178,8 @@ static void answer(const struct reason_asked *asked, const struct analysis *anal
 	struct cause_window windows[CAUSE_WINDOWS] = { { standing_since(rank->process), now_ns } };
 	bool silent = standing_is_silent(rank->process, now_ns), by_host = true;
 	uint32_t count = silent ? 1 : find_windows(asked, windows, &by_host);
-	struct record *record = count ? record_new(&analysis->job, RW_KIND_STRAGGLER, RW_SCOPE_RANK, &asked->rank, 1) : NULL;
+	struct record *record =
+	    count ? record_new(&analysis->job, RW_KIND_STRAGGLER, RW_SCOPE_RANK, &asked->rank, 1) : NULL;
 	struct cause cause = nothing;
 
 	if (!record)

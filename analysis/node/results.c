@@ -92,7 +92,8 @@ static void note(struct roster *roster, const struct job *job, const struct inst
 	if (!ended)
 		return;
 	tell(job, instance->communicator, i, function, ended, outbox);
-	*ended = (struct result_row){ .row = ended->row + 2 }; /* what is scanned even later is of a row that was told */
+	/* What is scanned even later is of a row that was told. */
+	*ended = (struct result_row){ .row = ended->row + 2 };
 }
 
 void results_note(struct roster *roster, const struct job *job, const struct instance *instance, struct outbox *outbox,

@@ -199,7 +199,8 @@ static void tell_rank(struct roster *roster, const struct job *job, uint32_t i, 
 	told->watchdog_ms = process->watchdog_ms < UINT32_MAX ? (uint32_t)process->watchdog_ms : 0;
 	told->exit_status = process->exit_status;
 	told->life = roster_life(process);
-	told->local_rank = process->local_rank >= 0 && process->local_rank <= INT16_MAX ? (int16_t)process->local_rank : -1;
+	told->local_rank =
+	    process->local_rank >= 0 && process->local_rank <= INT16_MAX ? (int16_t)process->local_rank : -1;
 	told->sending = count_sending(process, i);
 	if (device->used)
 		memcpy(told->gpu, device->uuid, sizeof(told->gpu));
@@ -209,8 +210,8 @@ static void tell_rank(struct roster *roster, const struct job *job, uint32_t i, 
 		outbox_add(outbox, &message);
 }
 
-static void tell_member(struct roster *roster, const struct job *job, const struct communicator *communicator, uint32_t i,
-			struct outbox *outbox, uint64_t now_ns)
+static void tell_member(struct roster *roster, const struct job *job, const struct communicator *communicator,
+			uint32_t i, struct outbox *outbox, uint64_t now_ns)
 {
 	const struct member *member = &communicator->members[i];
 	struct roster_member *entry = roster_member(roster, communicator, i);
@@ -222,10 +223,11 @@ static void tell_member(struct roster *roster, const struct job *job, const stru
 	message.member.size = communicator->size;
 	message.member.comm_rank = member->comm_rank;
 	message.member.hosts = communicator->hosts;
-	message.member.flags = (communicator->point_to_point ? RW_MESSAGE_SENDS : 0) | (member->ended ? RW_MESSAGE_LEFT : 0) |
-			       (communicator->mixed || communicator->uneven ? RW_MESSAGE_MIXED : 0) |
-			       (member->process->mask_ns ? RW_MESSAGE_MASKED : 0) |
-			       (communicator->point_to_point && !roster_follows_transfers(member) ? RW_MESSAGE_UNFOLLOWED : 0);
+	message.member.flags =
+	    (communicator->point_to_point ? RW_MESSAGE_SENDS : 0) | (member->ended ? RW_MESSAGE_LEFT : 0) |
+	    (communicator->mixed || communicator->uneven ? RW_MESSAGE_MIXED : 0) |
+	    (member->process->mask_ns ? RW_MESSAGE_MASKED : 0) |
+	    (communicator->point_to_point && !roster_follows_transfers(member) ? RW_MESSAGE_UNFOLLOWED : 0);
 	snprintf(message.member.name, sizeof(message.member.name), "%.*s", (int)sizeof(message.member.name) - 1,
 		 communicator->name);
 	if (roster_is_due(&entry->said, &message, sizeof(message), now_ns))

@@ -125,8 +125,9 @@ static int magnitude(uint64_t number)
 	return number ? 64 - __builtin_clzll(number) : 0;
 }
 
-/* Is this function the one whose operations end rows? It is the one that was called most so far, which is the same on all
- * hosts, whenever they began to look; of such that were called about as often it is the one with the least number. */
+/* Is this function the one whose operations end rows? It is the one that was called most so far, which is the same on
+ * all hosts, whenever they began to look; of such that were called about as often it is the one with the least
+ * number. */
 static bool is_most_frequent(struct row_calls *by, uint8_t function, uint64_t number, uint64_t done_ns)
 {
 	bool stale = done_ns > by->seen_ns + ROW_ENDS_STALE_NS;

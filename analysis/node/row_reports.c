@@ -15,7 +15,8 @@ static uint64_t room_ns(const struct account_passage *passage, const struct oper
 
 	if (instance->joined != 1 || !instance_keeps_all(instance) || until_ns < from_ns + LATENESS_NOISE_NS)
 		return 0;
-	uint64_t beside_ns = kernel_start_beside_ns(instance->communicator->members[passage->member].process, operation);
+	uint64_t beside_ns =
+	    kernel_start_beside_ns(instance->communicator->members[passage->member].process, operation);
 	until_ns = until_ns < operation->done_ns ? until_ns : operation->done_ns;
 	until_ns = until_ns < beside_ns ? until_ns : beside_ns;
 	return until_ns > from_ns ? until_ns - from_ns : 0;
@@ -48,8 +49,8 @@ static uint32_t micros(uint64_t ns)
 	return (uint32_t)(ns / 1000);
 }
 
-static void report(const struct roster_rank *rank, const struct job *job, const struct instance *instance, uint32_t member,
-		   const struct row_ends *ends, uint32_t calls, struct outbox *outbox)
+static void report(const struct roster_rank *rank, const struct job *job, const struct instance *instance,
+		   uint32_t member, const struct row_ends *ends, uint32_t calls, struct outbox *outbox)
 {
 	struct rw_message message;
 	const struct rank *known = job_member_rank(job, &instance->communicator->members[member]);

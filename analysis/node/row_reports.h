@@ -10,7 +10,8 @@
 #include "analysis/node/outbox.h"
 #include "analysis/node/roster.h"
 
-/* Takes an operation that was accounted for: adds its time to the totals, and queues a message where a row ends with it.
+/* Takes an operation that was accounted for: adds its time to the totals, and queues a message where a row ends with
+ * it.
  */
 void row_reports_note(struct roster *roster, const struct job *job, const struct account_passage *passage,
 		      struct outbox *outbox);

@@ -94,12 +94,13 @@ static bool has_no_other_transfer(const struct instance *instance, uint32_t i)
 static uint8_t function_of(const struct instance *instance, uint32_t i)
 {
 	if (instance_is_point_to_point(instance))
-		return instance->communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND : RW_FUNCTION_RECV;
+		return instance->communicator->members[i].comm_rank == instance->source ? RW_FUNCTION_SEND
+											: RW_FUNCTION_RECV;
 	return instance->function | (instance->by_interposer ? RW_MESSAGE_APART : 0);
 }
 
-/* Members of a host share what is known of an operation: one that has made another call than its mates has called it with
- * another count, type or root. NULL: it has not. */
+/* Members of a host share what is known of an operation: one that has made another call than its mates has called it
+ * with another count, type or root. NULL: it has not. */
 static const struct call *own_call(const struct instance *instance, uint32_t i)
 {
 	const struct call_order *order = instance->communicator->order;
@@ -119,7 +120,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 {
 	struct rw_message message;
 	const struct member *member = &instance->communicator->members[i];
-	bool stands = waiting_stands(instance, i), still = now_ns >= member->process->gpu_moved_ns + HANG_PROGRESS_WINDOW_NS;
+	bool stands = waiting_stands(instance, i),
+	     still = now_ns >= member->process->gpu_moved_ns + HANG_PROGRESS_WINDOW_NS;
 
 	if (!roster_address(&message, job_member_rank(job, member), RW_MESSAGE_FLIGHT))
 		return;
@@ -145,7 +147,8 @@ static void tell_flight(const struct job *job, const struct instance *instance, 
 	}
 	/* Who is the other end: as the instance has it, both ends' ranks are known. */
 	if (instance_is_point_to_point(instance))
-		message.flight.peer_or_root = member->comm_rank == instance->source ? instance->target : instance->source;
+		message.flight.peer_or_root =
+		    member->comm_rank == instance->source ? instance->target : instance->source;
 	if (stands)
 		set_awaited(&message.flight, job, instance);
 	outbox_add(outbox, &message);
@@ -164,7 +167,8 @@ static void tell_flights(const struct job *job, const struct communicator *commu
 	bool *told = calloc(left + 1, sizeof(*told));
 	if (!told)
 		return;
-	for (const struct instance *at = oldest; at && left && at->created_ns + STANDING_AFTER_NS <= now_ns; at = at->next) {
+	for (const struct instance *at = oldest; at && left && at->created_ns + STANDING_AFTER_NS <= now_ns;
+	     at = at->next) {
 		for (uint32_t i = 0; i < communicator->member_count; i++) {
 			if (told[i] || process_is_dead(communicator->members[i].process) || !instance_concerns(at, i))
 				continue;
@@ -180,8 +184,8 @@ static void tell_flights(const struct job *job, const struct communicator *commu
 }
 
 /* In each communicator the first operation that is not over for it. */
-static void tell_last_flights(const struct job *job, const struct process *process, uint32_t rank, struct outbox *outbox,
-			      uint64_t now_ns)
+static void tell_last_flights(const struct job *job, const struct process *process, uint32_t rank,
+			      struct outbox *outbox, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < process->membership_count; i++) {
 		const struct membership *membership = &process->memberships[i];
@@ -190,8 +194,8 @@ static void tell_last_flights(const struct job *job, const struct process *proce
 		if (!communicator || job_member_of(membership)->rank != rank)
 			continue;
 		for (const struct instance *at = communicator->unfinished_first; at; at = at->next) {
-			if (!instance_concerns(at, membership->member) || !(state = flight_state(at, membership->member)) ||
-			    state & OPERATION_DONE)
+			if (!instance_concerns(at, membership->member) ||
+			    !(state = flight_state(at, membership->member)) || state & OPERATION_DONE)
 				continue;
 			tell_flight(job, at, membership->member, state, outbox, now_ns);
 			break;

@@ -15,9 +15,9 @@ struct analysis;
 
 /* Queues these messages. Call it once a second. */
 void standing_tick(struct roster *roster, const struct analysis *analysis, struct outbox *outbox, uint64_t now_ns);
-/* Queues, once for each rank whose process has ended, the operations in which it was then, whatever their age: NCCL ends all
- * ranks within milliseconds of one that fails, and who failed first was in none. Call it with each tick of the roster, so
- * that one batch has both the end and these. */
+/* Queues, once for each rank whose process has ended, the operations in which it was then, whatever their age: NCCL
+ * ends all ranks within milliseconds of one that fails, and who failed first was in none. Call it with each tick of the
+ * roster, so that one batch has both the end and these. */
 void standing_tell_ends(struct roster *roster, const struct job *job, struct outbox *outbox, uint64_t now_ns);
 /* Whether the process has called nothing for so long that it is reported, and does not wait; and since when it has
  * called nothing. */

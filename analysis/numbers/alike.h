@@ -13,7 +13,8 @@
 #include "analysis/known/job.h"
 
 enum {
-	ALIKE_EXCHANGES = 2, /* one of so many AlltoAll may have had nothing for the rank itself, and other Sends are as few */
+	ALIKE_EXCHANGES = 2, /* one of so many AlltoAll may have had nothing for the rank itself, and other Sends are as
+			      * few */
 };
 
 /* Do its members send to each other by AlltoAll only? Each of them then has a part for itself, too; a stage of a

@@ -21,7 +21,8 @@ enum {
 	LATE_LEVEL_LASTS = 2, /* a part has so many times the rows for which noise lasts, at least; likewise */
 	LATE_LEVEL_ROWS_MAX = LATE_SERIES_KEPT / LATE_LEVEL_PARTS,
 	LATE_LEVEL_PIECES = 5, /* of a part, in each of which a rank is late or early */
-	LATE_LEVEL_BEYOND = 3, /* times as late in each part as any other rank was late or early in any suffices, at least … */
+	LATE_LEVEL_BEYOND = 3, /* times as late in each part as any other rank was late or early in any suffices, at
+				* least … */
 	LATE_LEVEL_MEAN = 4,   /* … or so many times as late on average, with LATE_LEVEL_PART */
 	LATE_LEVEL_ALIKE = 2,  /* times as late in one part as in another, at most, where the average counts */
 	LATE_LEVEL_PAIR = 4,   /* times as late must be one of two ranks, which both may differ from others for good */

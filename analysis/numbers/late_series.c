@@ -333,7 +333,8 @@ static bool was_as_late(const struct late_series *series, uint32_t index, const 
 }
 
 /* Noise that lasts begins and stays as a fault does; but where there is such noise, it has hit others, too. */
-static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window, bool lasts)
+static bool was_anybody_as_late(const struct late_series *series, uint32_t index, const struct window *window,
+				bool lasts)
 {
 	uint32_t mates = 0, known = 1;
 

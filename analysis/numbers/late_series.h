@@ -46,8 +46,8 @@ struct late_noise {
 	double products, further; /* with the row before, and with the one before that */
 };
 
-/* What all ranks that are not named show of how long noise lasts: of each of their rows, and of its products with the row
- * before and the one before that, what their means are not. */
+/* What all ranks that are not named show of how long noise lasts: of each of their rows, and of its products with the
+ * row before and the one before that, what their means are not. */
 struct late_noise_sums {
 	double rows, squares, products, further;
 };

@@ -237,7 +237,8 @@ static void decide_level(struct row_judge *judge, const struct row_entry *entry,
 
 	if (rank->of_level)
 		rank->of_level = late_level_lasts(&judge->late, entry->rank, row_ms);
-	else if (!*decided_ns && !entry->ragged && late_level_may_be(&judge->late, entry->rank, row_ms) && may_compare(judge))
+	else if (!*decided_ns && !entry->ragged && late_level_may_be(&judge->late, entry->rank, row_ms) &&
+		 may_compare(judge))
 		rank->of_level = late_level_is_proven(&judge->late, entry->rank, row_ms, judge->mostly);
 	if (rank->of_level && !*decided_ns)
 		*decided_ns = rank->level_ns ? rank->level_ns : entry->until_ns;

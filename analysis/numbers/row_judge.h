@@ -18,7 +18,8 @@
 
 enum {
 	ROW_JUDGE_CLEAN = 5,   /* rows in a row without lateness acquit */
-	ROW_JUDGE_PAIRS = 1 << 19, /* of ranks that are compared in a row, at most: who may be late comes to it in a later one */
+	ROW_JUDGE_PAIRS = 1 << 19, /* of ranks that are compared in a row, at most: who may be late comes to it in a
+				    * later one */
 	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
 };
 #define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */
@@ -66,7 +67,8 @@ struct row_judge {
 	struct row_judge_rank *ranks;
 	struct row_judge_stage *stages;
 	uint32_t count; /* of ranks and of stages */
-	bool mostly;    /* who is late now and then is left to other tests: to be of a level it must be so in most rows */
+	bool mostly;    /* who is late now and then is left to other tests: to be of a level it must be so in most
+			 * rows */
 	struct late_series late, stages_late;
 	uint64_t pairs; /* that were compared in the row that is judged */
 };

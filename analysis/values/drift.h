@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds magnitudes that leave their usual range at one place in the step, over steps: docs/analysis.md, "Drift". */
+/* Finds magnitudes that leave their usual range at one place in the step, over steps: docs/findings/drift.md. */
 #ifndef ANALYSIS_VALUES_DRIFT_H
 #define ANALYSIS_VALUES_DRIFT_H
 

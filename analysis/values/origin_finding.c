@@ -166,9 +166,8 @@ static void add_missing(struct record *record, const struct origin_story *story)
 		record_add_missing(record, what);
 	}
 	if (story->upstream.discounted && record->finding.confidence == RW_LIKELY)
-		record_add_missing(
-		    record,
-		    "whether an earlier operation brought it: its result was not scanned, but clean values came after it");
+		record_add_missing(record, "whether an earlier operation brought it: its result was not scanned, but "
+					   "clean values came after it");
 	if (story->upstream.blind)
 		record_add_missing(
 		    record,

@@ -185,7 +185,7 @@ static bool is_named(const struct findings *findings, int32_t world)
 	return false;
 }
 
-/* What the tests lack: docs/analysis.md, "Where the time went". */
+/* What the tests lack: docs/summaries.md, "Where the time went". */
 static enum analysis_unnamed why_unnamed(const struct analysis *analysis, uint32_t rank,
 					 const struct analysis_loss *loss)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waiting that goes round: each rank now and then holds up all others, as where Python collects garbage on each of them
- * in another step. No rank stands out then, and much of the time can be lost. docs/analysis.md, "Where the time went".
+ * in another step. No rank stands out then, and much of the time can be lost. docs/summaries.md, "Where the time went".
  */
 #ifndef ANALYSIS_VIEW_TURNS_H
 #define ANALYSIS_VIEW_TURNS_H

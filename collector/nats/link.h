@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection to a NATS server, on a thread of its own: nobody who sends or receives ever waits for a server, a name
- * server or a file. While there is no connection it is tried again and again, with growing pauses; what is to be sent waits
- * in a bounded queue, of which the newest is kept. Delivery is at most once: what a server took and did not hand on is gone.
- * All functions but link_is_possible() belong to the one thread that opened the link.
+ * server or a file. While there is no connection it is tried again and again, with growing pauses; what is to be sent
+ * waits in a bounded queue, of which the newest is kept. Delivery is at most once: what a server took and did not hand
+ * on is gone. All functions but link_is_possible() belong to the one thread that opened the link.
  *
- * The address comes from the caller. As the `nats` command does, the thread takes from the environment what else a server may ask
- * for (github.com/nats-io/natscli): NATS_CREDS, a file; NATS_USER and NATS_PASSWORD; NATS_CA; NATS_CERT and NATS_KEY.
+ * The address comes from the caller. As the `nats` command does, the thread takes from the environment what else a
+ * server may ask for (github.com/nats-io/natscli): NATS_CREDS, a file; NATS_USER and NATS_PASSWORD; NATS_CA; NATS_CERT
+ * and NATS_KEY.
  */
 #ifndef COLLECTOR_NATS_LINK_H
 #define COLLECTOR_NATS_LINK_H
@@ -25,7 +26,8 @@ struct link_request {
 	const char *url;       /* checked by server_url_check() */
 	const char *name;      /* by which the server's operator knows us */
 	const char *subscribe; /* subject, with wildcards; NULL: we only send */
-	const char *kept;      /* of which a server with JetStream keeps the newest: they come first, once; NULL: none */
+	const char *kept;      /* of which a server with JetStream keeps the newest: they come first, once; NULL:
+				* none */
 	size_t inbox;          /* bytes that may wait to be taken; 0: LINK_INBOX */
 };
 

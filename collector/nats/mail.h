@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads what the nodes of a job publish: findings into one list, signs of life into the hosts that are heard, batches to whoever
- * judges them. What is damaged, foreign or of another version is counted and said once. Pure: told the time.
+ * Reads what the nodes of a job publish: findings into one list, signs of life into the hosts that are heard, batches
+ * to whoever judges them. What is damaged, foreign or of another version is counted and said once. Pure: told the time.
  */
 #ifndef COLLECTOR_NATS_MAIL_H
 #define COLLECTOR_NATS_MAIL_H
@@ -23,7 +23,8 @@ enum {
 };
 
 /* A batch of messages from a host. 0, or -errno with what is wrong in *why. */
-typedef int mail_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns, const char **why);
+typedef int mail_batch(void *argument, const char *host, const void *bytes, size_t length, uint64_t now_ns,
+		       const char **why);
 
 /* A sign of life of a judge. 0, or -errno with what is wrong in *why. */
 typedef int mail_judge(void *argument, const char *name, const json_t *life, uint64_t now_ns, const char **why);

@@ -33,7 +33,8 @@ struct merged_voice {
 struct merged_told {
 	char id[24];
 	char host[SUBJECT_NAME]; /* who tells it */
-	json_t *ports; /* as port_pieces_note() takes it; stays while the finding is open, also of hosts that closed it */
+	json_t *ports; /* as port_pieces_note() takes it; stays while the finding is open, also of hosts that closed
+			* it */
 	json_int_t revision;
 	bool is_due;       /* parts of several hosts have changed, and merged_tick() will tell it … */
 	uint64_t spoke_ns; /* … a second after it was told last */

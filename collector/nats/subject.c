@@ -10,7 +10,9 @@ enum { TOKEN = 3 * SUBJECT_NAME };
 
 static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 static const char hexadecimal[] = "0123456789ABCDEF";
-static const char *const topics[SUBJECT_TOPICS] = { "messages", "findings", "hosts", "asks", "doctor", "judges", "told" };
+static const char *const topics[SUBJECT_TOPICS] = {
+	"messages", "findings", "hosts", "asks", "doctor", "judges", "told"
+};
 
 static void escape(const char *name, char token[TOKEN])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The NATS subjects that nodes publish to: rankwatch.v1.JOB.TOPIC.HOST. A job's or host's name may hold what separates
- * the parts of a subject (.), is a wildcard in it (* and >) or may not stand there: every byte but letters, digits, _ and - is
- * written as %XX, and no name at all as %.
+ * the parts of a subject (.), is a wildcard in it (* and >) or may not stand there: every byte but letters, digits, _
+ * and - is written as %XX, and no name at all as %.
  */
 #ifndef COLLECTOR_NATS_SUBJECT_H
 #define COLLECTOR_NATS_SUBJECT_H

@@ -16,7 +16,8 @@ def main(output, *pages):
         text = "\n".join("\t  " + json.dumps(line, ensure_ascii=False) for line in lines)
         rows.append(f'\t{{ "{kind}",\n{text} }},\n')
     with open(output, "w", encoding="utf-8") as out:
-        out.write("/* Made by console/cli/embed_pages.py. */\nconst struct finding_page finding_pages[] = {\n" + "".join(rows) + "};\n")
+        out.write("/* Made by console/cli/embed_pages.py. */\nconst struct finding_page finding_pages[] = {\n")
+        out.write("".join(rows) + "};\n")
 
 
 if __name__ == "__main__":

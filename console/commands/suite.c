@@ -161,7 +161,8 @@ static struct suite_draw draw_job(const struct options *options, unsigned seed)
 static bool is_wanted(const struct options *options, const struct suite_draw *draw)
 {
 	return (options->fault < 0 || (int)draw->fault == options->fault) &&
-	       (options->shape < 0 || (int)draw->shape == options->shape) && (!draw->apart || draw->ranks > draw->per_host);
+	       (options->shape < 0 || (int)draw->shape == options->shape) &&
+	       (!draw->apart || draw->ranks > draw->per_host);
 }
 
 /* reported: each finding goes there, too. 0 or -ENOMEM. */
@@ -260,8 +261,9 @@ static const struct argp_option suite_options[] = {
 	{ "jobs", KEY_JOBS, "N", 0, "How many jobs are played (default 300)", 0 },
 	{ "ranks", KEY_RANKS, "N", 0, "Jobs of at most so many ranks, 8 to 1024 (default 32)", 0 },
 	{ "per-host", KEY_PER_HOST, "N", 0,
-	  "Jobs over hosts of N ranks each, 1 to 64: each host has a collector of its own, and the job is judged by their "
-	  "messages, of which one in 20 is lost and one in 20 comes late (default: one collector sees all ranks)", 0 },
+	  "Jobs over hosts of N ranks each, 1 to 64: each host has a collector of its own, and the job is judged by "
+	  "their messages, of which one in 20 is lost and one in 20 comes late (default: one collector sees all ranks)",
+	  0 },
 	{ "fault", KEY_FAULT, "NAME", 0, "Jobs with this fault only, as the table names it; \"healthy\": without one",
 	  0 },
 	{ "shape", KEY_SHAPE, "NAME", 0, "Jobs of this shape only: FSDP, DDP, HSDP, TP or pipeline", 0 },

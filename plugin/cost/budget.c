@@ -130,9 +130,9 @@ static uint32_t next_of(uint32_t share, uint32_t limit)
 	return share < UINT32_MAX - step - 1 ? share + step + 1 : UINT32_MAX;
 }
 
-/* What a job does in its first seconds is what it is compared with later: they shall be seen. An eighth of a second from
- * the first operation on shows nearly as well how many small ones come. Who has said what may be spent waits for the
- * whole one. */
+/* What a job does in its first seconds is what it is compared with later: they shall be seen. An eighth of a second
+ * from the first operation on shows nearly as well how many small ones come. Who has said what may be spent waits for
+ * the whole one. */
 static void judge_early(struct budget *budget, const struct second *second, uint64_t now_ns)
 {
 	struct second early = *second;

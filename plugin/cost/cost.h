@@ -44,8 +44,8 @@ static inline bool cost_is_due(int32_t *calls, const uint32_t *sample)
 }
 
 /* What callbacks took so far, ns, and how many there were. The budget is spent by what they usually take, which is the
- * less of two that are timed one after the other: a single one that lost its processor for as long as a scheduler's turn
- * would use up the budget of seconds, and what was turned down for that would save nothing. */
+ * less of two that are timed one after the other: a single one that lost its processor for as long as a scheduler's
+ * turn would use up the budget of seconds, and what was turned down for that would save nothing. */
 struct cost_sums {
 	_Atomic uint64_t own_ns, usual_ns, callbacks;
 	_Atomic uint64_t last_ns; /* that was timed */

@@ -138,8 +138,10 @@ static void note_compiling(struct notes *notes, const struct scan_device *device
 	if (!kept)
 		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s (CUDA_CACHE_DISABLE=1)");
 	else if (path && *path)
-		add_note(notes, "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.120s",
-			 path);
+		add_note(
+		    notes,
+		    "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in %.120s",
+		    path);
 	else
 		add_note(notes,
 			 "each process compiles the scan kernel from PTX for some 0.2 s, and the driver keeps it in "

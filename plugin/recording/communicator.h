@@ -41,7 +41,8 @@ struct communicator {
 	_Atomic bool launches_here;      /* blocking, as the interposer or its launches show: before the call returns */
 	/* as the interposer knows. Neither this nor launches_elsewhere: it does not know */
 	_Atomic bool blocks;
-	/* Before ABI v5: the interposer has seen a call on it. All its calls are operations of the interposer's then. */
+	/* Before ABI v5: the interposer has seen a call on it. All its calls are operations of the interposer's
+	 * then. */
 	_Atomic bool called;
 	/* What NCCL answered last when the program asked it, seen by the interposer, or what NCCL's thread showed to
 	 * the drain (plugin/drain/group_thread.h). 0: never. */

@@ -85,7 +85,8 @@ int gpu_record_put(struct analysis *analysis, analysis_process_id process, const
 	told_text("gpu memory");
 	told_value(process);
 	told(record, sizeof(*record));
-	return require(analysis, record->version == RW_GPU_MEMORY_VERSION && record->count <= RW_GPU_MEMORY_BINS && record->device < RW_BOX_DEVICES);
+	return require(analysis, record->version == RW_GPU_MEMORY_VERSION && record->count <= RW_GPU_MEMORY_BINS &&
+				     record->device < RW_BOX_DEVICES);
 }
 
 int port_record_put(struct analysis *analysis, analysis_process_id process, const struct rw_ports *record)
@@ -155,7 +156,8 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return require(analysis, at_ns <= INT64_MAX);
 }
 
-int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page)
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			 const struct rw_gpu_progress *page)
 {
 	(void)analysis, (void)process, (void)index, (void)page;
 	return 0;
@@ -174,7 +176,8 @@ int analysis_set_gaps(struct analysis *analysis, analysis_process_id process, co
 	return 0;
 }
 
-int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process,
+			  const struct analysis_scanning *scanning)
 {
 	told_text("scanning");
 	told_value(process);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Is the stand-in as it was recorded?
-  as_recorded.py BUILD                     plays the parts of tests/gpu/run that record on the stand-in, and compares with
-                                           every recordings/*.jsonl; what a recordings/*.known lists may differ
+  as_recorded.py BUILD                     plays the parts of tests/gpu/run that record on the stand-in, and compares
+                                           with every recordings/*.jsonl; what a recordings/*.known lists may differ
   as_recorded.py BUILD --record            writes recordings/rehearsal.jsonl anew, after the stand-in was changed
-  as_recorded.py --keep RECORDING… NAME    writes recordings/NAME.jsonl: of these recording.jsonl what is compared, which is
-                                           of the parts drill, capture, sequence and stuck (of the call first) and of
+  as_recorded.py --keep RECORDING… NAME    writes recordings/NAME.jsonl: of these recording.jsonl what is compared,
+                                           which is of the parts drill, capture, sequence and stuck (of the call first) and of
                                            context (of the call defaults)"""
 
 import copy

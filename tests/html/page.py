@@ -376,9 +376,11 @@ def check_themes(page, path):
     page.run("dispatchEvent(new Event('afterprint'))")
     check(page.run(wide) == before, "and then again for the screen")
     page.run("document.documentElement.dataset.theme = 'dark'; dispatchEvent(new Event('beforeprint'))")
-    check(page.run("document.documentElement.dataset.theme === 'light' && document.querySelector('#foot details').open"), "paper is white and has what the page stands on")
+    check(page.run("document.documentElement.dataset.theme === 'light' && "
+                   "document.querySelector('#foot details').open"), "paper is white and has what the page stands on")
     page.run("dispatchEvent(new Event('afterprint'))")
-    check(page.run("document.documentElement.dataset.theme === 'dark' && !document.querySelector('#foot details').open"), "behind it all is as before")
+    check(page.run("document.documentElement.dataset.theme === 'dark' && "
+                   "!document.querySelector('#foot details').open"), "behind it all is as before")
 
 
 def check_without_finding(page, directory):
@@ -421,7 +423,8 @@ def check_headlines(page, path):
         finding = json.dumps({"kind": kind, "scope": scope, "ranks": ranks, "standing": standing, "text": text})
         found = page.run(f"headline({finding})[0]")
         check(found == said, f"{said}: {found}")
-        shown = page.run(f"evidenceOf(Object.assign({finding}, {{ evidence: [{{ source: 'x', ms: null, what: 'y' }}], where: [] }})).textContent")
+        more = "{ evidence: [{ source: 'x', ms: null, what: 'y' }], where: [] }"
+        shown = page.run(f"evidenceOf(Object.assign({finding}, {more})).textContent")
         check([words in shown
                for words in ("no rank named", "none named", "ranks ")] == ([not ranks] * 2 + [len(ranks) > 1]),
               f"its evidence: {shown}")
@@ -439,7 +442,8 @@ def check_markup(page, path):
     check("</script><script>window.evil=1</script>" in page.run("document.querySelector('#job').textContent"),
           "they are text")
     check("\\xe2\\x80\\xa8" in page.run("document.querySelector('#job').textContent"), "with what hides escaped")
-    page.run("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.evil = 1' }))")
+    page.run("document.body.append("
+             "Object.assign(document.createElement('script'), { textContent: 'window.evil = 1' }))")
     check(page.run("typeof window.evil") == "undefined" and page.problems,
           "and what is not the page's own is refused by its policy")
 
@@ -452,7 +456,8 @@ def check_large(page, path):
     check(page.run("document.querySelector('#heat').getBoundingClientRect().height < 900"),
           "all of its ranks fit on a screen")
     page.run("[...document.querySelectorAll('#end details')].forEach(one => { one.open = true; })")
-    check(page.run("new Promise(done => setTimeout(() => done(document.querySelectorAll('#end tbody tr').length), 50))") == 256, "a row for each when they are asked for")
+    check(page.run("new Promise(done => setTimeout(() => done(document.querySelectorAll('#end tbody tr').length), "
+                   "50))") == 256, "a row for each when they are asked for")
     check(page.run("document.querySelector('#unlike table').textContent.includes('eth0')"),
           "a host with another environment is told")
 

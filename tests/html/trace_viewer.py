@@ -35,7 +35,9 @@ ASKS = """(() => {
   return JSON.stringify({
     warnings: view.model.importWarnings.map(warning => warning.type),
     flows: view.model.flowEvents.length,
-    processes: processes.map(one => [one.name, slices(one).length, Object.values(one.threads).map(thread => thread.name), Object.values(one.counters).length]),
+    processes: processes.map(one => [one.name, slices(one).length,
+                                     Object.values(one.threads).map(thread => thread.name),
+                                     Object.values(one.counters).length]),
     findings: processes.filter(one => one.name === 'job').flatMap(slices).map(slice => slice.title),
   });
 })()"""

@@ -99,7 +99,7 @@ def check_order(failures, program):
                      line["confidence"])
                     for _, line in open_findings(job)]
             failures.check(told == [("hang", "job", [], "circle", [0, 1], "inconclusive")],
-                           f"communicators in another order, {'blocking' if blocking else 'not blocking'}: found {told}")
+                           f"communicators in another order, {'' if blocking else 'not '}blocking: found {told}")
 
 
 def main(program, part):

@@ -69,10 +69,12 @@ def play(failures, fault, rank):
 def main():
     failures = stage.Failures()
     said = play(failures, "gpu-memory", 2)
-    line = re.match(r"of rank 2's GPU grew by 6\.2 GiB up to step (\d+) and stayed for the (\d+) steps since: warm-up, no leak", said)
+    line = re.match(r"of rank 2's GPU grew by 6\.2 GiB up to step (\d+) and stayed for the (\d+) steps since: "
+                    r"warm-up, no leak", said)
     failures.check(line and int(line.group(1)) <= 12 and int(line.group(2)) >= STEPS - 14, f"it has warmed up: {said}")
     said = play(failures, "gpu-memory-leak", 5)
-    line = re.match(r"of rank 5's GPU grows by (\d\.\d+) GiB a step, [\d.]+ of 16\.0 GiB are in use: full at step (\d+), if it goes on", said)
+    line = re.match(r"of rank 5's GPU grows by (\d\.\d+) GiB a step, [\d.]+ of 16\.0 GiB are in use: "
+                    r"full at step (\d+), if it goes on", said)
     failures.check(line and abs(float(line.group(1)) - LEAK_MIB / 1024) < 0.03, f"it grows by what it does: {said}")
     full = 1 + (TOTAL_MIB - WARM_MIB) / LEAK_MIB
     failures.check(line and abs(int(line.group(2)) - full) < 0.15 * full,

@@ -31,7 +31,8 @@ UNEVEN = {  # does it say that there are no events?
 
 def run(play, program, what, ranks, nccl, **environment):
     return play.start(stage.RANKWATCH, "run", "--keep-boxes", "all", "--findings", "-", "--",
-                      *stage.when_watched(program, ranks, what), SIM_CUDA_DEVICES=str(ranks), SIM_NCCL_VERSION=nccl, **environment)
+                      *stage.when_watched(program, ranks, what), SIM_CUDA_DEVICES=str(ranks), SIM_NCCL_VERSION=nccl,
+                      **environment)
 
 
 def check_uneven(failures, program):

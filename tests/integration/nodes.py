@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job on several hosts whose collectors publish through a real nats-server, and one that hears them all: each finding is told once;
-who comes late, a server that is killed and comes again, a collector that is killed, letters that nobody of us has written. The server
-comes from PATH, or is fetched from the distribution's package without being installed: its service would listen to everybody."""
+"""A job on several hosts whose collectors publish through a real nats-server, and one that hears them all: each finding
+is told once; who comes late, a server that is killed and comes again, a collector that is killed, letters that nobody
+of us has written. The server comes from PATH, or is fetched from the distribution's package without being installed:
+its service would listen to everybody."""
 
 import functools
 import json
@@ -50,7 +51,8 @@ class Server:
     def start(self):
         with (self.directory / "log").open("ab") as log:
             self.popen = subprocess.Popen([self.program, "-a", "127.0.0.1", "-p", str(self.port), "--ports_file_dir",
-                                           str(self.directory), *self.options], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                                           str(self.directory), *self.options], stdout=log, stderr=log,
+                                          stdin=subprocess.DEVNULL)
         found = stage.wait_until(self._ready, 60)
         if not found:
             raise SystemExit("FAILED nats-server does not start: " + (self.directory / "log").read_text())
@@ -74,7 +76,8 @@ class Server:
 
 
 def publish(server, subject, payload):
-    """One letter, by the protocol itself (docs.nats.io/reference/reference-protocols/nats-protocol), as anybody can write it."""
+    """One letter, by the protocol itself (docs.nats.io/reference/reference-protocols/nats-protocol), as anybody can
+    write it."""
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.settimeout(10)
         connection.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\nPUB ' + subject.encode() + b" " +
@@ -127,7 +130,8 @@ class Wire:
 
 
 def hashes_on(wire):
-    """Which hashes of calls each host has sent, and when, and whether batches of it were lost: why hosts' calls could not be compared."""
+    """Which hashes of calls each host has sent, and when, and whether batches of it were lost: why hosts' calls could
+    not be compared."""
     lines, last = [], {}
     for at_s, (subject, payload) in zip(wire.at_s, list(wire.heard)):
         host = subject.rsplit(".", 1)[1]
@@ -160,12 +164,14 @@ class Job:
     def start_node(self, host, *more):
         directory = self.play.boxes / f"host-{host}"
         directory.mkdir(mode=0o700, exist_ok=True)
-        self.nodes[host] = self.play.start(stage.RANKWATCH, "collect", "--host", f"host-{host}", "--dir", directory, *more,
+        self.nodes[host] = self.play.start(stage.RANKWATCH, "collect", "--host", f"host-{host}", "--dir", directory,
+                                           *more,
                                            RANKWATCH_NATS=self.url, RANKWATCH_DIR=None)
         return self.nodes[host]
 
     def start_ranks(self, ranks, *fault, **environment):
-        self.ranks = self.play.start(*stage.workload(f"--ranks={ranks}", f"--hosts={self.hosts}", f"--box-dirs={self.play.boxes}",
+        self.ranks = self.play.start(*stage.workload(f"--ranks={ranks}", f"--hosts={self.hosts}",
+                                                     f"--box-dirs={self.play.boxes}",
                                                      *SIZES, *fault), **self.play.plugin(), **environment)
 
     def start_half(self, *more):
@@ -206,7 +212,8 @@ def findings_of_nodes(failures):
         listed = play.start(stage.RANKWATCH, "findings", "--json", "--job", play.dir.name)
         failures.check(listed.wait(30) == 0, "findings finds who hears all nodes")
         own = [value for _, value in listed.out.json() if value["kind"] == "hang"]
-        failures.check([value["where"][0]["host"] for value in own] == ["host-1"], f"and prints what is open there: {own}")
+        failures.check([value["where"][0]["host"] for value in own] == ["host-1"],
+                       f"and prints what is open there: {own}")
 
         shown_of_all(failures, play, half)
 
@@ -215,13 +222,16 @@ def findings_of_nodes(failures):
         await_said(failures, late, "hears 2 hosts with 4 ranks", "and hears both hosts")
         opened = [value for value in findings(half, kind="hang", ranks=[2]) if value["state"] == "open"]
         failures.check(len(opened) == 1, f"it opened once, not each time that it was said again: {len(opened)}")
-        failures.check(said(late, "no socket: ") and not said(half, "no socket: "), "the second listener has no socket, and says so")
+        failures.check(said(late, "no socket: ") and not said(half, "no socket: "),
+                       "the second listener has no socket, and says so")
         end(half, failures, "the first listener")
         found = stage.wait_until(lambda: findings(late, kind="hang", ranks=[2]), 90)
-        failures.check(found and found[0]["state"] == "open" and found[0]["id"] == opened[0]["id"], "where the first one ends, the other tells what is open")
+        failures.check(found and found[0]["state"] == "open" and found[0]["id"] == opened[0]["id"],
+                       "where the first one ends, the other tells what is open")
 
         host = pathlib.Path("/proc") / str(late.popen.pid)
-        failures.check(server.url() not in (host / "cmdline").read_bytes().decode(), "the address is not in the command line")
+        failures.check(server.url() not in (host / "cmdline").read_bytes().decode(),
+                       "the address is not in the command line")
         damaged(failures, server, play, late)
 
         job.nodes[0].popen.kill()
@@ -235,7 +245,8 @@ def findings_of_nodes(failures):
         job.nodes[0].popen.kill()
         job.nodes[0].wait(30)
         top = play.start(stage.RANKWATCH, "top", "--once", "--job", play.dir.name)
-        failures.check(top.wait(30) == 0 and "all nodes" in top.out.text(), f"top falls back to who hears all nodes: {top.out.text()}{top.err.text()}")
+        failures.check(top.wait(30) == 0 and "all nodes" in top.out.text(),
+                       f"top falls back to who hears all nodes: {top.out.text()}{top.err.text()}")
         end(late, failures, "the second listener")
         failures.check(said(late, "heard 2 hosts with 4 ranks"), "its summary says whom it heard")
         if failures.count:
@@ -259,14 +270,18 @@ def shown_of_all(failures, play, half):
         doing = {row["rank"]: row["doing"] for row in snapshot().get("ranks", [])}
         return doing == {0: "waits", 1: "waits", 2: "missing", 3: "waits"}
 
-    failures.check(stage.wait_until(stands, 60), f"who waits and who is missing: {[(row['rank'], row['doing']) for row in snapshot()['ranks']]}")
+    failures.check(stage.wait_until(stands, 60),
+                   f"who waits and who is missing: {[(row['rank'], row['doing']) for row in snapshot()['ranks']]}")
     shown = snapshot()
-    failures.check([(row["host"], row["state"], row["ranks"]) for row in shown["hosts"]] == [("host-0", "heard", 2), ("host-1", "heard", 2)],
+    failures.check([(row["host"], row["state"], row["ranks"]) for row in shown["hosts"]] == [("host-0", "heard", 2),
+                                                                                             ("host-1", "heard", 2)],
                    f"both hosts: {shown['hosts']}")
     failures.check({row["host"] for row in shown["ranks"] if row["rank"] < 2} == {"host-0"}, "whose ranks they are")
-    failures.check(all("wait_ms" not in row and row["own_ms"] + row["inside_ms"] + row["unseen_ms"] > 0 for row in shown["ranks"]),
+    failures.check(all("wait_ms" not in row and row["own_ms"] + row["inside_ms"] + row["unseen_ms"] > 0
+                       for row in shown["ranks"]),
                    f"where their time went: {shown['ranks']}")
-    failures.check(any(flight["missing"] == [2] for flight in shown["flights"]), f"what is in flight: {shown['flights']}")
+    failures.check(any(flight["missing"] == [2] for flight in shown["flights"]),
+                   f"what is in flight: {shown['flights']}")
     failures.check(shown["watchdog"]["deadline_unix_ms"] > shown["unix_ms"], f"how long is left: {shown['watchdog']}")
     failures.check([value["ranks"] for value in shown["findings"] if value["kind"] == "hang"] == [[2]], "what is open")
     failures.check(shown["cells"]["columns"], "seconds to go back to")
@@ -277,20 +292,25 @@ def shown_of_all(failures, play, half):
     exposed = play.start(stage.RANKWATCH, "metrics", "--all-nodes", "--once", "--job", play.dir.name)
     exposed.wait(30)
     metrics = exposed.out.text()
-    failures.check(any(line.startswith("rankwatch_incidents_open{") and 'kind="hang"' in line and 'rank="2"' in line for line in metrics.splitlines()),
+    failures.check(any(line.startswith("rankwatch_incidents_open{") and 'kind="hang"' in line and 'rank="2"' in line
+                       for line in metrics.splitlines()),
                    f"Prometheus gets what is open: {metrics}")
-    for sample in ('rankwatch_job_hosts{job_id="%s",state="heard"} 2', 'rankwatch_rank_doing{job_id="%s",rank="2",doing="missing"} 1',
-                   'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",gpu="",UUID="",pci=""} 1', 'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
+    for sample in ('rankwatch_job_hosts{job_id="%s",state="heard"} 2',
+                   'rankwatch_rank_doing{job_id="%s",rank="2",doing="missing"} 1',
+                   'rankwatch_rank_info{job_id="%s",rank="2",hostname="host-1",gpu="",UUID="",pci=""} 1',
+                   'rankwatch_collector_info{job_id="%s",level="all-nodes"} 1'):
         failures.check(sample % play.dir.name in metrics.splitlines(), f"and {sample}: {metrics}")
     half.popen.send_signal(signal.SIGSTOP)
     patient = play.start(stage.RANKWATCH, "metrics", "--all-nodes", "--once", "--job", play.dir.name)
     time.sleep(1.5)  # more than the collector of a node would get
     half.popen.send_signal(signal.SIGCONT)
     patient.wait(30)
-    failures.check('rankwatch_collector_up{job_id="%s"} 1' % play.dir.name in patient.out.text().splitlines(), "a collector of all nodes may take more than a second")
+    failures.check('rankwatch_collector_up{job_id="%s"} 1' % play.dir.name in patient.out.text().splitlines(),
+                   "a collector of all nodes may take more than a second")
     of_nodes = play.start(stage.RANKWATCH, "metrics", "--once", "--job", play.dir.name)
     of_nodes.wait(30)
-    failures.check('level="all-nodes"' not in of_nodes.out.text() and "rankwatch_collector_up" in of_nodes.out.text(), "the nodes' collectors are other targets")
+    failures.check('level="all-nodes"' not in of_nodes.out.text() and "rankwatch_collector_up" in of_nodes.out.text(),
+                   "the nodes' collectors are other targets")
     listed = play.start(stage.RANKWATCH, "ls", "--job", play.dir.name)
     listed.wait(30)
     failures.check("hears 2 hosts with 4 ranks" in listed.out.text(), f"ls lists who hears them: {listed.out.text()}")
@@ -299,7 +319,8 @@ def shown_of_all(failures, play, half):
 def damaged(failures, server, play, half):
     """Letters that are none, and one that would write to the terminal."""
     prefix = f"rankwatch.v1.{play.dir.name}".replace(".", "%2E").replace("rankwatch%2Ev1%2E", "rankwatch.v1.")
-    evil = {"schema": 1, "id": "dead-0", "state": "open", "severity": "critical", "kind": "hang", "ranks": [3], "text": "x\u001b[2Jy"}
+    evil = {"schema": 1, "id": "dead-0", "state": "open", "severity": "critical", "kind": "hang", "ranks": [3],
+            "text": "x\u001b[2Jy"}
     publish(server, f"{prefix}.findings.host-0", b"{")
     publish(server, f"{prefix}.findings.host-0", b"\xff" * 1000)
     publish(server, f"{prefix}.hosts.host-0", b'{"version":2}')
@@ -307,21 +328,25 @@ def damaged(failures, server, play, half):
     publish(server, f"{prefix}.messages.host-0", b"no batch")
     publish(server, f"{prefix}.gossip.host-0", b"")
     publish(server, f"{prefix}.findings.evil%1B", json.dumps(evil).encode())
-    failures.check(stage.wait_until(lambda: findings(half, id="dead-0"), 60), "all of them were read, and the last one is a finding")
+    failures.check(stage.wait_until(lambda: findings(half, id="dead-0"), 60),
+                   "all of them were read, and the last one is a finding")
     for what in ("a finding is no JSON object", "a sign of life has another version", "a batch of messages ",
                  "has a subject that is none of ours"):
         failures.check(len(said(half, what)) == 1, f"one line: {what}")
-    failures.check("\x1b" not in half.err.text_now() + "".join(line for _, line in half.out.lines), "nothing reaches the terminal as it is")
+    failures.check("\x1b" not in half.err.text_now() + "".join(line for _, line in half.out.lines),
+                   "nothing reaches the terminal as it is")
 
 
 def judges_take_turns(failures):
-    """Two judges: one tells, the other takes over where that one is stopped, or killed. A command is run once for what is found."""
+    """Two judges: one tells, the other takes over where that one is stopped, or killed. A command is run once for what
+    is found."""
     def is_open(judge):
         return [value for value in findings(judge, kind="hang", ranks=[1]) if value["state"] == "open"]
 
     def took_over(judge, what):
         began_s = time.monotonic()
-        failures.check(stage.wait_until(lambda: said(judge, "this one is active now"), 60), f"{what}: the other judge takes over")
+        failures.check(stage.wait_until(lambda: said(judge, "this one is active now"), 60),
+                       f"{what}: the other judge takes over")
         took_s = time.monotonic() - began_s
         failures.check(took_s < 10, f"within 10 s: {took_s:.1f} s")
 
@@ -342,15 +367,18 @@ def judges_take_turns(failures):
         first.popen.send_signal(signal.SIGSTOP)
         took_over(second, "stopped")
         failures.check(stage.wait_until(lambda: is_open(second), 30), "and tells what is open")
-        failures.check(is_open(first) and is_open(second) and is_open(first)[0]["id"] == is_open(second)[0]["id"], "under the same id")
+        failures.check(is_open(first) and is_open(second) and is_open(first)[0]["id"] == is_open(second)[0]["id"],
+                       "under the same id")
         first.popen.send_signal(signal.SIGCONT)
         await_said(failures, second, "this one stands by", "when the first one goes on, the second stands by again", 2)
         first.popen.kill()
-        failures.check(stage.wait_until(lambda: len(said(second, "this one is active now")) == 2, 10), "killed: it takes over again")
+        failures.check(stage.wait_until(lambda: len(said(second, "this one is active now")) == 2, 10),
+                       "killed: it takes over again")
         states = [value["state"] for judge in (first, second) for value in findings(judge, kind="hang", ranks=[1])]
         failures.check("closed" not in states, f"what is so stays open: {states}")
         ran = [json.loads(line) for line in log.read_text().splitlines()]
-        failures.check([value["state"] for value in ran if value["kind"] == "hang"] == ["open"], f"one command for one finding: {ran}")
+        failures.check([value["state"] for value in ran if value["kind"] == "hang"] == ["open"],
+                       f"one command for one finding: {ran}")
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for process in (*job.nodes.values(), second):
@@ -361,9 +389,11 @@ def judges_take_turns(failures):
 
 
 def told_before(failures):
-    """A judge comes when another one has ended: from a server with JetStream it knows what that one told and is over, and what was open then is not news."""
+    """A judge comes when another one has ended: from a server with JetStream it knows what that one told and is over,
+    and what was open then is not news."""
     def say(number, state):
-        finding = {"schema": 1, "id": f"beef-{number}", "state": state, "severity": "critical", "kind": "hang", "ranks": [number], "text": "has not joined"}
+        finding = {"schema": 1, "id": f"beef-{number}", "state": state, "severity": "critical", "kind": "hang",
+                   "ranks": [number], "text": "has not joined"}
         publish(server, f"rankwatch.v1.{job_name}.findings.host-{number}", json.dumps(finding).encode())
 
     def states(judge, number):
@@ -380,17 +410,22 @@ def told_before(failures):
             first = job.start_half(*command)
             await_said(failures, first, "listens for the hosts", what)
             # What is published before it hears is lost.
-            failures.check(stage.wait_until(lambda: say(1, "open") or states(first, 1), 60), f"{what}: the first one tells what is open")
+            failures.check(stage.wait_until(lambda: say(1, "open") or states(first, 1), 60),
+                           f"{what}: the first one tells what is open")
             say(2, "open")
             say(1, "closed")
-            failures.check(stage.wait_until(lambda: states(first, 1)[-1:] == ["closed"] and states(first, 2), 60), f"{what}: and what is over")
+            failures.check(stage.wait_until(lambda: states(first, 1)[-1:] == ["closed"] and states(first, 2), 60),
+                           f"{what}: and what is over")
             end(first, failures, "the first one")
             second = job.start_half(*command)
-            failures.check(stage.wait_until(lambda: say(2, "open") or states(second, 2), 60), f"{what}: the second one tells what is open")
-            failures.check(states(second, 1) == (["open", "closed"] if jetstream else []), f"{what}: and of what is over: {states(second, 1)}")
+            failures.check(stage.wait_until(lambda: say(2, "open") or states(second, 2), 60),
+                           f"{what}: the second one tells what is open")
+            failures.check(states(second, 1) == (["open", "closed"] if jetstream else []),
+                           f"{what}: and of what is over: {states(second, 1)}")
             end(second, failures, "the second one")
             ran = [value["id"] for value in map(json.loads, log.read_text().splitlines()) if value["state"] == "open"]
-            failures.check(sorted(ran) == ["beef-1", "beef-2"] + ([] if jetstream else ["beef-2"]), f"{what}: commands for {ran}")
+            failures.check(sorted(ran) == ["beef-1", "beef-2"] + ([] if jetstream else ["beef-2"]),
+                           f"{what}: commands for {ran}")
             if failures.count:
                 print(*(process.err.text() for process in (first, second)), sep="\n---\n")
             server.kill()
@@ -406,11 +441,13 @@ def server_restarted(failures):
         for process in (*job.nodes.values(), half):
             await_said(failures, process, "nobody answers there", "a server that is not there is one line")
         job.start_ranks(4, "--fault=never", "--fault-rank=2", "--fault-step=6")
-        failures.check(stage.wait_until(lambda: said(job.nodes[1], "watching 2 ranks"), 90), "the node watches without it")
+        failures.check(stage.wait_until(lambda: said(job.nodes[1], "watching 2 ranks"), 90),
+                       "the node watches without it")
         server.start()
         for process in (*job.nodes.values(), half):
             await_said(failures, process, "connected again", "and one when it is there")
-        failures.check(stage.wait_until(lambda: findings(half, kind="hang", ranks=[2]), 90), "what was found meanwhile is told")
+        failures.check(stage.wait_until(lambda: findings(half, kind="hang", ranks=[2]), 90),
+                       "what was found meanwhile is told")
         server.kill()
         await_said(failures, half, "the connection is lost", "killed beneath all: one line")
         server.start()
@@ -430,8 +467,8 @@ def server_restarted(failures):
 
 
 def cut_off(failures):
-    """A reader that cannot hear: its server is gone and comes back, hangs, or it does not run itself. Rank 1 does not come, and the others wait. Each is
-    the only one of its host."""
+    """A reader that cannot hear: its server is gone and comes back, hangs, or it does not run itself. Rank 1 does not
+    come, and the others wait. Each is the only one of its host."""
     def is_heard_again():
         rows = snapshot_of(play).get("hosts", [])
         return len(rows) == 3 and all(row["heard_unix_ms"] > now_ms for row in rows)
@@ -442,7 +479,8 @@ def cut_off(failures):
         half = job.start_half()
         await_said(failures, half, "hears 3 hosts", "all hosts are heard")
         job.start_ranks(3, "--fault=never", "--fault-rank=1", "--fault-step=6")
-        failures.check(stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120), "who does not come is named")
+        failures.check(stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120),
+                       "who does not come is named")
         for what in ("killed", "stopped", "reader"):
             process = half.popen if what == "reader" else server.popen
             if what == "killed":
@@ -481,8 +519,10 @@ def alone_of_its_host(failures):
         wire = Wire(server)
         job.start_ranks(2, "--fault=never", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120)
-        failures.check(found and found[0]["where"][0]["host"] == "host-1", f"the rank that does not come is named: {found}")
-        failures.check(stage.wait_until(lambda: REASON in wire.types("host-1"), 30), "its host is asked why, and answers")
+        failures.check(found and found[0]["where"][0]["host"] == "host-1",
+                       f"the rank that does not come is named: {found}")
+        failures.check(stage.wait_until(lambda: REASON in wire.types("host-1"), 30),
+                       "its host is asked why, and answers")
         failures.check(wire.subjects("asks") == {"host-1"}, f"no other is asked: {wire.subjects('asks')}")
         failures.check(REASON not in wire.types("host-0"), "nor answers")
         job.ranks.popen.terminate()
@@ -491,7 +531,8 @@ def alone_of_its_host(failures):
             end(node, failures, "a node's collector")
             failures.check(" HANG " not in node.out.text_now(), "which no node could")
         failures.check(half.wait(90) == 0, "the reader ends with them")
-        accused = [value["text"] for value in findings(half) if value.get("ranks") == [0] and value["confidence"] != "inconclusive"]
+        accused = [value["text"] for value in findings(half) if value.get("ranks") == [0] and
+                   value["confidence"] != "inconclusive"]
         failures.check(not accused, f"the other rank is not accused: {accused}")
         if failures.count:
             print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
@@ -508,11 +549,14 @@ def other_call(failures):
         wire = Wire(server)
         job.start_ranks(3, "--fault=type", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="desync"), 120)
-        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely", f"who called something else: {found}")
+        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely",
+                       f"who called something else: {found}")
         # On a busy machine the answers come after the finding, whose next revision has them.
-        called = stage.wait_until(lambda: [one for one in findings(half, kind="desync") if one["operation"]["function"]], 60)
+        called = stage.wait_until(lambda: [one for one in findings(half, kind="desync")
+                                           if one["operation"]["function"]], 60)
         failures.check(called and called[0]["id"] == found[0]["id"] and "rank 1 calls " in called[0]["text"] and
-                       " where ranks 0,2 call " in called[0]["text"], f"and what, by the answers of two hosts: {findings(half, kind='desync')}")
+                       " where ranks 0,2 call " in called[0]["text"],
+                       f"and what, by the answers of two hosts: {findings(half, kind='desync')}")
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for node in job.nodes.values():
@@ -537,7 +581,8 @@ def wait_in_circles(failures):
             await_said(failures, half, f"hears {hosts} hosts", "all hosts are heard")
             ranks = play.start(program, hosts, what, play.boxes, **play.plugin())
             found = stage.wait_until(lambda: findings(half, kind="hang"), 60)
-            failures.check(found and found[0]["ranks"] == [] and found[0]["confidence"] == "inconclusive" and text in found[0]["text"] and
+            failures.check(found and found[0]["ranks"] == [] and found[0]["confidence"] == "inconclusive" and
+                           text in found[0]["text"] and
                            found[0]["late"]["waiting"] == list(range(hosts)), f"{what}, {hosts} hosts: {found}")
             failures.check(ranks.popen.poll() is None, "and they wait still")
             os.killpg(ranks.popen.pid, signal.SIGKILL)
@@ -547,7 +592,8 @@ def wait_in_circles(failures):
                 failures.check(" HANG " not in node.out.text_now(), "which no node could tell")
             failures.check(half.wait(90) == 0, "the reader ends with them")
             accused = [value["text"] for value in findings(half)
-                       if value["ranks"] and value["confidence"] != "inconclusive" and value["severity"] != "notice" and value["kind"] != "gone"]
+                       if value["ranks"] and value["confidence"] != "inconclusive" and value["severity"] != "notice" and
+                       value["kind"] != "gone"]
             failures.check(not accused, f"nobody is accused: {accused}")
             if failures.count:
                 print(*(process.err.text() for process in (ranks, half, *job.nodes.values())), sep="\n---\n")
@@ -556,17 +602,20 @@ def wait_in_circles(failures):
 
 
 def whose_bits(failures):
-    """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare it with."""
+    """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare
+    it with."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url(), 3)
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 3 hosts", "all hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=3", "--hosts=3", "--mesh=ddp=3", f"--box-dirs={play.boxes}", "--steps=1000000",
+        job.ranks = play.start(*stage.workload("--ranks=3", "--hosts=3", "--mesh=ddp=3", f"--box-dirs={play.boxes}",
+                                               "--steps=1000000",
                                                "--step-ms=60", "--limit=240"),
                                **play.plugin(), RANKWATCH_SCAN="all", SIM_NCCL_FLIP="received:1:AllReduce:37:1001:3")
         found = stage.wait_until(lambda: findings(half, kind="corruption"), 150)
-        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely", f"whose bits differ: {found}")
+        failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely",
+                       f"whose bits differ: {found}")
         failures.check(found and "AllReduce #0 to #255" in found[0]["text"], f"among which operations: {found}")
         job.ranks.popen.terminate()
         job.ranks.wait(60)
@@ -587,14 +636,17 @@ def whose_nan(failures):
         job = Job(play, server.url())
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000",
+                                               "--step-ms=150",
                                                "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
                                **play.plugin(), RANKWATCH_SCAN="all")
         found = stage.wait_until(lambda: findings(half, kind="nan"), 120)
-        failures.check(found and found[0]["ranks"] == [2] and found[0]["values"]["origin"] == "born", f"who made it: {found}")
+        failures.check(found and found[0]["ranks"] == [2] and found[0]["values"]["origin"] == "born",
+                       f"who made it: {found}")
         echo = stage.wait_until(lambda: "in the result of" in job.nodes[0].out.text_now(), 60)
         failures.check(echo, "the host of those who received it says what it sees")
-        failures.check("ranks that are seen here were clean" in job.nodes[0].out.text_now(), "and that it came from elsewhere")
+        failures.check("ranks that are seen here were clean" in job.nodes[0].out.text_now(),
+                       "and that it came from elsewhere")
         wire = Wire(server)
         failures.check(stage.wait_until(lambda: "host-0" in wire.subjects("findings"), 60), "and says it again")
         job.ranks.popen.terminate()
@@ -610,20 +662,24 @@ def whose_nan(failures):
 
 
 def part_of_a_nan(failures):
-    """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its ranks may have made it."""
+    """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its
+    ranks may have made it."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url())
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", "--mesh=ddp=4", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", "--mesh=ddp=4", f"--box-dirs={play.boxes}",
+                                               "--steps=1000000", "--step-ms=150",
                                                "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
                                **play.plugin(), RANKWATCH_SCAN="all")
         found = stage.wait_until(lambda: findings(half, kind="nan", ranks=[0, 1, 2, 3]), 120)
-        failures.check(found and found[-1]["confidence"] == "inconclusive" and "made by one of ranks 0-3" in found[-1]["text"] and
+        failures.check(found and found[-1]["confidence"] == "inconclusive" and
+                       "made by one of ranks 0-3" in found[-1]["text"] and
                        "none of these hosts" not in found[-1]["text"], f"both hosts' parts are one finding: {found}")
         saw = [piece["what"] for piece in found[-1]["evidence"] if piece["source"] == "messages"] if found else []
-        failures.check(saw == ["host host-0 saw it on ranks 0,1", "host host-1 saw it on ranks 2,3"], f"who saw it where: {saw}")
+        failures.check(saw == ["host host-0 saw it on ranks 0,1", "host host-1 saw it on ranks 2,3"],
+                       f"who saw it where: {saw}")
         time.sleep(5)  # two signs of life of each host
         job.ranks.popen.terminate()
         job.ranks.wait(60)
@@ -632,25 +688,29 @@ def part_of_a_nan(failures):
             failures.check("in the result of" in node.out.text_now(), "it told its part")
         failures.check(half.wait(90) == 0, "the reader ends with them")
         told = [(value["state"], value["id"]) for value in findings(half, kind="nan")]
-        failures.check([state for state, _ in told].count("open") == 1 and len({name for _, name in told}) == 1, f"it is told once: {told}")
+        failures.check([state for state, _ in told].count("open") == 1 and len({name for _, name in told}) == 1,
+                       f"it is told once: {told}")
         if failures.count:
             print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
         server.kill()
 
 
 def nan_in_a_mesh(failures):
-    """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank had it before, but for rank 1."""
+    """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank
+    had it before, but for rank 1."""
     with stage.Stage() as play:
         server = Server(play.dir)
         job = Job(play, server.url(), 4)
         half = job.start_half("--until-idle")
         await_said(failures, half, "hears 4 hosts", "all hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=4", "--mesh=fsdp=2,tp=2", f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
+        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=4", "--mesh=fsdp=2,tp=2",
+                                               f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
                                                "--limit=240", "--fault=nan", "--fault-rank=1", "--fault-index=700"),
                                **play.plugin(), RANKWATCH_SCAN="all")
         failures.check(stage.wait_until(lambda: findings(half, kind="nan"), 120), "it is told")
         wire = Wire(server)
-        failures.check(stage.wait_until(lambda: len(wire.subjects("findings")) >= 2, 60), "several hosts say again what they see")
+        failures.check(stage.wait_until(lambda: len(wire.subjects("findings")) >= 2, 60),
+                       "several hosts say again what they see")
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for node in job.nodes.values():
@@ -669,17 +729,20 @@ def refused(failures):
         server = Server(play.dir, "--user", "job", "--pass", "se-cret")
         node = play.start(stage.RANKWATCH, "collect", "--nats", server.url("job:wr-ong@"))
         await_said(failures, node, "refuses the user, the password", "a wrong password is one line")
-        failures.check("wr-ong" not in (pathlib.Path("/proc") / str(node.popen.pid) / "cmdline").read_text(), "not in the command line")
+        failures.check("wr-ong" not in (pathlib.Path("/proc") / str(node.popen.pid) / "cmdline").read_text(),
+                       "not in the command line")
         end(node, failures, "the node's collector")
         failures.check("wr-ong" not in node.err.text() and "se-cret" not in node.err.text(), "no password is printed")
-        node = play.start(stage.RANKWATCH, "collect", NATS_USER="job", NATS_PASSWORD="se-cret", RANKWATCH_NATS=server.url())
+        node = play.start(stage.RANKWATCH, "collect", NATS_USER="job", NATS_PASSWORD="se-cret",
+                          RANKWATCH_NATS=server.url())
         await_said(failures, node, f"{server.url()}: connected", "the right one, from the environment")
         end(node, failures, "the node's collector")
         doctor = play.start(stage.RANKWATCH, "doctor", "--json", RANKWATCH_NATS=server.url("job:se-cret@"))
         doctor.wait(60)
         line = [value for _, value in doctor.out.json() if value.get("check") == "nats"]
         failures.check(line and line[0]["verdict"] == "ok" and "se-cret" not in line[0]["text"], f"doctor: {line}")
-        for arguments in (["--all-nodes"], ["--all-nodes", "--nats", "http://h"], ["--all-nodes", "--nats", server.url(), "--dir", "/tmp"]):
+        for arguments in (["--all-nodes"], ["--all-nodes", "--nats", "http://h"],
+                          ["--all-nodes", "--nats", server.url(), "--dir", "/tmp"]):
             wrong = play.start(stage.RANKWATCH, "collect", *arguments)
             failures.check(wrong.wait(30) == 2, f"misuse: {arguments[1:]}")
         server.kill()

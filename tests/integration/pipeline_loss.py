@@ -13,7 +13,8 @@ FIRST, LAST = [0, 1], [6, 7]
 # schedule, its arguments, where the loss is
 CASES = [("gpipe", ("--microbatches=4",), LAST), ("1f1b", ("--microbatches=8",), LAST),
          ("interleaved", ("--microbatches=8",), LAST), ("zbv", ("--microbatches=8",), FIRST)]
-LINE = re.compile(r"^ *loss +on ranks? ([\d,-]+), where the pipeline ends.*: -1\.0 or none elsewhere is normal; LOG_RANK=(\d+) on node \S+$", re.M)
+LINE = re.compile(r"^ *loss +on ranks? ([\d,-]+), where the pipeline ends.*: -1\.0 or none elsewhere is normal; "
+                  r"LOG_RANK=(\d+) on node \S+$", re.M)
 
 
 def ranks_of(text):

@@ -11,7 +11,9 @@ import stage
 
 FIRST, FAULTY = 5000, 2
 STEP_MS = 150
-STEPS, FAULT_STEP = 64, 28  # behind the first 24, in which a rank is named only where little else happens, and three times the 8 to 11 late steps that it takes
+# Behind the first 24, in which a rank is named only where little else happens, and three times the 8 to 11 late steps
+# that it takes.
+STEPS, FAULT_STEP = 64, 28
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 JOB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_job.py")
 PYTHON_FAULT_STEP = 7

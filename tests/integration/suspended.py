@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A job that is stopped as a whole, as a scheduler does it, by signals and by the freezer. First one rank, and then the
-others, when they have come to an operation and wait in it as they do on a GPU: nobody is reported, and the job goes on. One that is
-stopped alone is reported as that."""
+others, when they have come to an operation and wait in it as they do on a GPU: nobody is reported, and the job goes on.
+One that is stopped alone is reported as that."""
 
 import os
 import pathlib
@@ -34,7 +34,8 @@ def ranks(play, holds):
 
 
 def has_begun(play):
-    return stage.wait_until(lambda: view(play).get("job", {}).get("steps", 0) >= STEPS, PATIENCE_S) and len(play.events("start")) == RANKS
+    return stage.wait_until(lambda: view(play).get("job", {}).get("steps", 0) >= STEPS,
+                            PATIENCE_S) and len(play.events("start")) == RANKS
 
 
 def others_wait(play):
@@ -56,7 +57,8 @@ def all_stopped(play):
 
 def reported(job):
     """Above notices."""
-    return [(value["kind"], value["ranks"], value["text"]) for _, value in job.out.json() if value.get("severity", "notice") != "notice"]
+    return [(value["kind"], value["ranks"], value["text"]) for _,
+            value in job.out.json() if value.get("severity", "notice") != "notice"]
 
 
 class Signals:
@@ -72,7 +74,8 @@ class Signals:
 
 
 def play_with_collector(failures):
-    """The collector is stopped with the job, and goes on before one of the ranks does: it has waited for that one, too."""
+    """The collector is stopped with the job, and goes on before one of the ranks does: it has waited for that one,
+    too."""
     with stage.Stage() as play:
         job = play.start(stage.RANKWATCH, "run", "--findings", "-", "--", *stage.workload(*WORKLOAD))
         if not failures.check(has_begun(play), "with the collector: the job starts"):

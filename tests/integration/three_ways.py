@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their black boxes as those
-of one machine, and as those of four machines with clocks of their own. All three name the rank at fault and nobody else. Without a name:
-all."""
+"""three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their
+black boxes as those of one machine, and as those of four machines with clocks of their own. All three name the rank at
+fault and nobody else. Without a name: all."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import stage
 
 HOSTS, FAULTY, STEP = 4, 2, 30
 ANOTHER = os.environ.get("TEST_ANOTHER_BOOT")
-# What is found, and whether the job goes on to its end. NCCL ends all ranks within milliseconds of one that fails: that it was this one
-# no way says for sure.
+# What is found, and whether the job goes on to its end. NCCL ends all ranks within milliseconds of one that fails: that
+# it was this one no way says for sure.
 JOBS = {
     "never": ({"hang"}, False),
     "kill": ({"gone"}, False),
@@ -45,7 +45,8 @@ WORDS = {
 
 def named(found, unsure=False):
     """Who is named from a warning on, by kind."""
-    return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and (unsure or one["confidence"] != "inconclusive")}
+    return {(one["kind"], tuple(one["ranks"])) for one in found if one.get("kind") and one["severity"] != "notice" and
+            (unsure or one["confidence"] != "inconclusive")}
 
 
 def judge(failures, name, how, every):
@@ -53,7 +54,8 @@ def judge(failures, name, how, every):
     found = named(every, name in UNSURE)
     right = {name for name in found if name[0] in kinds and name[1] == (FAULTY,)}
     failures.check(right, f"{what}: rank {FAULTY} is named: {sorted(found)}")
-    # A machine that other tests share is slower for a while, for all ranks alike; that this is said of all of them accuses nobody.
+    # A machine that other tests share is slower for a while, for all ranks alike; that this is said of all of them
+    # accuses nobody.
     wrong = {name for name in found if set(name[1]) - {FAULTY} and name != ("slowdown", tuple(range(HOSTS)))}
     failures.check(not wrong, f"{what}: and nobody else: {sorted(wrong)}", always=True)
     texts = [one["text"] for one in every if one.get("kind") in kinds]
@@ -78,7 +80,8 @@ def all_boxes(play):
 
 def spread(together):
     for host, path in enumerate(sorted(together.glob("*.rwbox"))):
-        subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}", f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
+        subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}",
+                        f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
 
 
 def play_job(failures, name):
@@ -90,11 +93,14 @@ def play_job(failures, name):
         nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{name}: all hosts are heard")
         log = play.dir / "log"
         log.mkdir()
-        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}", "--elements=1024", "--grace=60", "--step-ms=250",
-                                               f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}", f"--fault-rank={FAULTY}",
+        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}",
+                                               "--elements=1024", "--grace=60", "--step-ms=250",
+                                               f"--steps={150 if goes_on else 1000}", "--limit=90", f"--fault={name}",
+                                               f"--fault-rank={FAULTY}",
                                                f"--fault-step={STEP}", f"--log-dir={log}"), **play.plugin(),
                                RANKWATCH_SCAN="all", RANKWATCH_BUDGET="100")
-        stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1] for one in named(nodes.findings(half), unsure)), 80)
+        stage.wait_until(lambda: any(one[0] in kinds and FAULTY in one[1]
+                                     for one in named(nodes.findings(half), unsure)), 80)
         job.ranks.popen.terminate()
         job.ranks.wait(60)
         for node in job.nodes.values():

@@ -30,7 +30,8 @@ STEPS = {"++": "--", "--": "++"}
 
 HIDDEN = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"
                     r"\b(?:static_assert|_Static_assert)\([^;]*;", re.S | re.M)
-CALL = re.compile(r"(?m)^\t+(?!(?:char|int|void|bool|float|double|u?int\d+_t)\b)([a-z_][\w.>\[\]-]*\([^;{}]*\);)[ \t]*$")
+CALL = re.compile(r"(?m)^\t+(?!(?:char|int|void|bool|float|double|u?int\d+_t)\b)"
+                  r"([a-z_][\w.>\[\]-]*\([^;{}]*\);)[ \t]*$")
 WORDS = re.compile(r"\b(return true|return false|continue|break);")
 # What stands beside a comparison, where it has no effects of its own; and what is done with the two.
 PLAIN = r"([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*)"

@@ -135,9 +135,11 @@ FUNCTION(cuModuleGetFunction, (void **function, void *module, const char *name),
 FUNCTION(cuFuncLoad, (void *function), (function)) { (void)function; return 0; }
 FUNCTION(cuMemAlloc_v2, (uint64_t *device, size_t size), (device, size))
 { *device = (uintptr_t)calloc(1, size); return *device ? 0 : 2; }
-FUNCTION(cuMemsetD8Async, (uint64_t device, unsigned char value, size_t size, void *stream), (device, value, size, stream))
+FUNCTION(cuMemsetD8Async, (uint64_t device, unsigned char value, size_t size, void *stream),
+	 (device, value, size, stream))
 { (void)stream; memset((void *)(uintptr_t)device, value, size); return 0; }
-FUNCTION(cuMemcpyHtoDAsync_v2, (uint64_t device, const void *from, size_t size, void *stream), (device, from, size, stream))
+FUNCTION(cuMemcpyHtoDAsync_v2, (uint64_t device, const void *from, size_t size, void *stream),
+	 (device, from, size, stream))
 { (void)stream; memcpy((void *)(uintptr_t)device, from, size); return 0; }
 FUNCTION(cuMemHostAlloc, (void **address, size_t size, unsigned int flags), (address, size, flags))
 { (void)flags; *address = calloc(1, size); return *address ? 0 : 2; }

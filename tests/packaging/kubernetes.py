@@ -95,7 +95,8 @@ def check_node(daemons):
     pod = daemons["spec"]["template"]["spec"]
     rights = pod["containers"][0]["securityContext"]
     assert set(rights["capabilities"]["add"]) == RIGHTS and rights["capabilities"]["drop"] == ["ALL"], rights
-    assert "privileged" not in rights and rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"], rights
+    assert "privileged" not in rights and rights["readOnlyRootFilesystem"], rights
+    assert not rights["allowPrivilegeEscalation"], rights
     assert pod["hostPID"] and not {"hostNetwork", "hostIPC"} & set(pod) and not pod["automountServiceAccountToken"], pod
     assert [volume["hostPath"]["path"] for volume in pod["volumes"]] == ["/run/rankwatchd"], pod["volumes"]
 
@@ -103,9 +104,11 @@ def check_node(daemons):
 def check_judge(documents):
     judge, service = one(documents, "Deployment"), one(documents, "Service")
     pod = judge["spec"]["template"]["spec"]
-    assert judge["spec"]["replicas"] == 1 and pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
+    assert judge["spec"]["replicas"] == 1
+    assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
     for container in pod["containers"]:
-        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]} and container["securityContext"]["readOnlyRootFilesystem"], container
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, container
+        assert container["securityContext"]["readOnlyRootFilesystem"], container
     labels = judge["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
     return service
@@ -118,8 +121,8 @@ def check_monitored(service, monitor):
 
 
 def check_prometheus(documents):
-    assert one(documents,
-               "PrometheusRule")["spec"] == yaml.safe_load(RULES.read_text()), "the alerts are not those of rankwatch.rules.yml"
+    rules = one(documents, "PrometheusRule")["spec"]
+    assert rules == yaml.safe_load(RULES.read_text()), "the alerts are not those of rankwatch.rules.yml"
     boards = [document for document in documents
               if document["metadata"].get("labels", {}).get("grafana_dashboard") == "1"]
     assert [json.loads(board["data"]["rankwatch.json"])
@@ -173,7 +176,8 @@ def check_switch(chart, text):
     for container in [pod["containers"][0]
                       for pod in pods(job)] + [one(judged, "Deployment")["spec"]["template"]["spec"]["containers"][0]]:
         names = [variable["name"] for variable in container["env"]]
-        assert name in container["env"] and "RANKWATCH_NATS" in names and len(set(names)) == len(names), container["env"]
+        assert name in container["env"] and "RANKWATCH_NATS" in names, container["env"]
+        assert len(set(names)) == len(names), container["env"]
 
 
 def check_kept(chart):

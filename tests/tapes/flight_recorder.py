@@ -29,7 +29,8 @@ EXPECTED = {
     "desync-extra": ("differs", {5}),
     "init-never": None,
 }
-KNOWN_NAME = re.compile(r"nccl:(all_reduce|_all_gather_base|_reduce_scatter_base|broadcast|reduce|gather|scatter|all_to_all|send [01]->[01]|recv [01]<-[01])")
+KNOWN_NAME = re.compile(r"nccl:(all_reduce|_all_gather_base|_reduce_scatter_base|broadcast|reduce|gather|scatter|"
+                        r"all_to_all|send [01]->[01]|recv [01]<-[01])")
 FIELDS = {"record_id", "pg_id", "process_group", "collective_seq_id", "p2p_seq_id", "op_id", "profiling_name",
           "input_sizes", "output_sizes",
           "input_dtypes", "output_dtypes", "time_created_ns", "time_discovered_started_ns",

@@ -22,7 +22,8 @@ job = TraceAnalysis(trace_files=dict(enumerate(sys.argv[2:])), trace_dir="/")
 times = job.get_temporal_breakdown(visualize=False)
 kernels = job.get_gpu_kernel_breakdown(visualize=False)[1]
 print("answer " + json.dumps({"busy": [float(share) for share in times.sort_values("rank")["non_compute_time_pctg"]],
-                              "in_flight": sorted({int(rank) for rank, name in zip(kernels["rank"], kernels["name"]) if "(in flight)" in name})}))
+                              "in_flight": sorted({int(rank) for rank, name in zip(kernels["rank"], kernels["name"])
+                                                   if "(in flight)" in name})}))
 """
 
 

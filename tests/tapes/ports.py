@@ -69,7 +69,8 @@ def main():
     slow = [one for one in told if one["finding"]["kind"] == "slowdown" and one["finding"]["state"] != "closed"]
     check(bool(slow) and all(len(said_of_ports(one)) == 1 for one in slow), "slow transfers say what one port showed")
     said = said_of_ports(slow[-1])[0] if slow else ""
-    found = re.fullmatch(r"mlx5_2 port 1: link went down twice, symbol errors \+1,214 \(between (\d+) s before and (\d+) s after it began\)", said)
+    found = re.fullmatch(r"mlx5_2 port 1: link went down twice, symbol errors \+1,214 "
+                         r"\(between (\d+) s before and (\d+) s after it began\)", said)
     check(found is not None and max(int(found[1]), int(found[2])) <= 4, said)
     check(without_ports(told) == without_ports(plain), "and name and blame nobody else for it")
 

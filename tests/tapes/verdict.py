@@ -23,8 +23,9 @@ def summary(told):
     short["operation"] = {key: operation.get(key) for key in ("comm_name", "function", "sequence", "step", "phase")}
     short["late"] = {key: late.get(key) for key in ("kind", "by_ms", "lost_ms_per_step", "since_step", "waiting")}
     short["cause"] = {key: cause.get(key) for key in ("class", "syscall", "path", "fs", "thread", "text", "turns")}
-    short["cause"]["chain"] = [f"{link.get('thread')}: "
-                               f"{without_number(link.get('waits_for'))}{', which ' + link['does'] if link.get('does') else ''}" for link in cause.get("chain") or []]
+    short["cause"]["chain"] = [f"{link.get('thread')}: {without_number(link.get('waits_for'))}" +
+                               (f", which {link['does']}" if link.get("does") else "")
+                               for link in cause.get("chain") or []]
     short["reached"] = (finding.get("watchdog") or {}).get("reached")
     short["values"] = {key: values.get(key) for key in ("origin", "first_bad", "nan", "inf")}
     short["text"] = finding.get("text")

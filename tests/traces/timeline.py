@@ -8,7 +8,7 @@ for `rankwatch report`. Shares no code with the analysis.
     timeline.py data/timeline-AR.json.gz boxes/                     as it was traced
     timeline.py data/timeline-ST.json.gz boxes/ --slow 5=1.5        played again: worker 5 computes 1.5 times as long
     timeline.py … --replay                                          played again as it was
-    timeline.py … --host-gpus 8                                     with a host for each 8 GPUs, whose clocks are hours apart
+    timeline.py … --host-gpus 8                                     with a host for each 8 GPUs, clocks hours apart
 
 A timeline has, for each worker (one GPU of a tensor parallel group) and some of the job's steps, when it computed, and
 when data were transferred; waiting is what lies between. A worker has come to a transfer when the computation in front

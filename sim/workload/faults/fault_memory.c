@@ -239,7 +239,8 @@ const struct fault_kind fault_memory_kinds[] = {
 	  .close = close_heap, .between_steps = use_heap,
 	  .doc = "half of its heap, --log-bytes, fits into its memory limit: the rest is swapped (use slow-swap)" },
 	{ .name = "leak", LIMITS, .logs = true, .open = open_leak, .close = close_leak, .between_steps = use_leak,
-	  .doc = "its heap grows until 94 % of its memory limit are no page cache; a file of --log-bytes needs the rest" },
+	  .doc = "its heap grows until 94 % of its memory limit are no page cache; a file of "
+		 "--log-bytes needs the rest" },
 	{ .name = "oom", LIMITS, .between_steps = run_out_of_memory, .doc = "the OOM killer of its cgroup kills it" },
 	{ 0 },
 };

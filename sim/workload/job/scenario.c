@@ -47,7 +47,8 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=17", "--fault=io", "--fault-step=4", "--log-bytes=1228800"), .script = "slow-disk",
 	  ENVIRONMENT("SLOW_DISK_METHOD=through"), .kind = "straggler", .cause = "io", .rank = 0, .duration_s = 36 },
 	{ .name = "fsdp-rank0-log",
-	  .description = "rank 0 logs more in each step, on a slow disk: steps creep towards the watchdog, here one of 10 s",
+	  .description = "rank 0 logs more in each step, on a slow disk: steps creep towards the watchdog, "
+			 "here one of 10 s",
 	  ARGUMENTS("--steps=72", "--step-ms=200", "--layers=2", "--fault=io-grows", "--fault-step=28",
 	  "--log-bytes=32768"),
 	  .script = "slow-disk", ENVIRONMENT("SLOW_DISK_METHOD=through", "RANKWATCH_TIMEOUT=10"),
@@ -124,7 +125,8 @@ const struct scenario scenarios[] = {
 	{ .name = "swap", .description = "half of rank 1's heap is swapped out and in again in each step",
 	  ARGUMENTS("--steps=17", "--fault=swap", "--fault-rank=1", "--fault-step=7", "--log-bytes=16777216"),
 	  .script = "slow-swap", .kind = "straggler", .cause = "memory", .rank = 1, .duration_s = 25 },
-	{ .name = "leak", .description = "rank 6's heap grows until its cgroup's memory limit has little room for anything else",
+	{ .name = "leak", .description = "rank 6's heap grows until its cgroup's memory limit has little room for "
+					  "anything else",
 	  ARGUMENTS("--steps=30", "--log-dir=/tmp", "--fault=leak", "--fault-rank=6", "--log-bytes=12582912"),
 	  .kind = "memory", .cause = "memory", .rank = 6, .duration_s = 25 },
 	{ .name = "quota", .description = "rank 2's main thread may use a twentieth of a CPU",
@@ -134,12 +136,14 @@ const struct scenario scenarios[] = {
 	  .description = "a CPU quota slows all ranks of one of four hosts alike: the host, not a rank",
 	  ARGUMENTS("--hosts=4", "--steps=20", "--host-ms=4", "--fault=quota-host", "--fault-rank=4"),
 	  .kind = "straggler", .cause = "cpu", .rank = 4, .peer = 5, .scope = "host", .duration_s = 20 },
-	{ .name = "nested", .description = "rank 3 holds up its tensor-parallel peer, which then is late for its replica, and that stage for the next",
+	{ .name = "nested", .description = "rank 3 holds up its tensor-parallel peer, which then is late for its "
+					    "replica, and that stage for the next",
 	  ARGUMENTS("--mesh=pp=2,ddp=2,tp=2", "--no-sequence-parallel", "--layers=2", "--elements=32768",
 	  "--microbatches=2", "--steps=20",
 		    "--step-ms=700", "--host-ms=6", "--fault=quota", "--fault-rank=3"),
 	  .kind = "straggler", .cause = "cpu", .rank = 3, .duration_s = 26 },
-	{ .name = "convoy", .description = "rank 4's main thread shares Python's lock with eight threads that compute (real python3)",
+	{ .name = "convoy", .description = "rank 4's main thread shares Python's lock with eight threads that compute "
+					    "(real python3)",
 	  ARGUMENTS("--steps=18", "--fault=convoy", "--fault-rank=4"),
 	  .kind = "straggler", .cause = "lock", .rank = 4, .duration_s = 20 },
 	{ .name = "loader", .description = "rank 7 waits for its data loader, a process behind a pipe",
@@ -196,7 +200,8 @@ const struct scenario scenarios[] = {
 	  ARGUMENTS("--steps=20", "--hosts=2", "--fault=link", "--fault-rank=4"), .script = "slow-link",
 	  .kind = "slowdown", .cause = "network", .rank = -1, .duration_s = 28 },
 	{ .name = "many-hosts",
-	  .description = "rank 4, the only one of its host, does not come: no node can tell, all together can (nats-server)",
+	  .description = "rank 4, the only one of its host, does not come: no node can tell, "
+			 "all together can (nats-server)",
 	  ARGUMENTS("--hosts=8", "--steps=1000", "--fault=never", "--fault-rank=4", "--fault-step=6", "--limit=26"),
 	  .script = "many-hosts", .kind = "hang", .cause = "lock", .rank = 4, .duration_s = 30, .within_s = 20,
 	  .status = 124 },
@@ -337,7 +342,8 @@ const struct scenario scenarios[] = {
 	  "--step-ms=400",
 		    "--elements=2048"),
 	  .rank = -1, .duration_s = 14 },
-	{ .name = "memory", .description = "healthy: memory of rank 2's GPU grows in the second step, and stays: warm-up",
+	{ .name = "memory", .description = "healthy: memory of rank 2's GPU grows in the second step, and "
+					    "stays: warm-up",
 	  ARGUMENTS("--steps=40", "--step-ms=500", "--fault=gpu-memory", "--fault-rank=2", "--fault-step=2"),
 	  .rank = -1, .duration_s = 26 },
 	{ .name = "memory-leak",

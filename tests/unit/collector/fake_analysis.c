@@ -146,13 +146,15 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return 0;
 }
 
-int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process,
+			  const struct analysis_scanning *scanning)
 {
 	(void)analysis, (void)process, (void)scanning;
 	return 0;
 }
 
-int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page)
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			 const struct rw_gpu_progress *page)
 {
 	(void)analysis, (void)process, (void)index, (void)page;
 	return 0;
@@ -240,7 +242,8 @@ void analysis_visit_flights(const struct analysis *analysis, analysis_flight_vis
 
 void analysis_summarise(const struct analysis *analysis, struct analysis_summary *summary)
 {
-	*summary = (struct analysis_summary){ .processes = analysis->processes, .ranks_total = 8, .step_ms = -1, .first_step_ms = -1 };
+	*summary = (struct analysis_summary){ .processes = analysis->processes, .ranks_total = 8, .step_ms = -1,
+					      .first_step_ms = -1 };
 }
 
 void analysis_tell_account(const struct analysis *analysis, struct analysis_account *told)

@@ -88,8 +88,10 @@ Test(subject, refuses_what_nobody_of_us_writes)
 
 Test(server_url, takes_what_names_a_server)
 {
-	static const char *const urls[] = { "nats://h", "nats://h:4222", "tls://h.example:4222", "nats://u:p@h", "nats://u:p@ss@h:1",
-					    "nats://token@[::1]:4222", "nats://a:1,nats://b:2", "nats://[::1]" };
+	static const char *const urls[] = {
+		"nats://h",          "nats://h:4222",           "tls://h.example:4222",  "nats://u:p@h",
+		"nats://u:p@ss@h:1", "nats://token@[::1]:4222", "nats://a:1,nats://b:2", "nats://[::1]"
+	};
 	char why[SERVER_URL_WHY];
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
@@ -167,8 +169,8 @@ Test(letters, one_that_is_too_large_pushes_nobody_out)
 
 static json_t *life(unsigned started, unsigned number, bool last)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:s, s:b}", "version", 1, "started", started, "number", number, "every_ms", 2000,
-			 "ranks", 4, "level", "proc", "last", last);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:s, s:b}", "version", 1, "started", started, "number", number,
+			 "every_ms", 2000, "ranks", 4, "level", "proc", "last", last);
 }
 
 static enum host_news hear(struct hosts *hosts, const char *host, json_t *object, uint64_t now_ns)
@@ -262,7 +264,8 @@ Test(hosts, believe_no_nonsense)
 	cr_expect_eq(hosts_hear(&hosts, "a", NULL, S, &news, &heard, why), -EPROTO);
 	cr_expect_eq(hosts.count, 0);
 
-	json_t *object = json_loads("{\"version\":1,\"started\":1,\"number\":1,\"every_ms\":-5,\"ranks\":99999999999}", 0, NULL);
+	json_t *object =
+	    json_loads("{\"version\":1,\"started\":1,\"number\":1,\"every_ms\":-5,\"ranks\":99999999999}", 0, NULL);
 
 	cr_expect_eq(hear(&hosts, "a", object, S), HOST_NEW);
 	cr_expect_leq(hosts_ranks(&hosts), 65536);
@@ -311,9 +314,10 @@ static void on_finding(void *argument, const json_t *finding)
 
 static json_t *finding(const char *id, const char *state, const char *text, const char *cause)
 {
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:o?, s:[{s:s}], s:{s:s}}", "schema", 1, "id", id, "state", state,
-			 "severity", "warning", "kind", "straggler", "ranks", 3, "text", text, "cause",
-			 cause ? json_pack("{s:s}", "class", cause) : NULL, "where", "host", "h1", "incident", "id", id);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:o?, s:[{s:s}], s:{s:s}}", "schema", 1, "id", id,
+			 "state", state, "severity", "warning", "kind", "straggler", "ranks", 3, "text", text, "cause",
+			 cause ? json_pack("{s:s}", "class", cause) : NULL, "where", "host", "h1", "incident", "id",
+			 id);
 }
 
 static void put(struct merged *merged, const char *host, json_t *object)
@@ -393,7 +397,8 @@ Test(merged, what_the_ports_of_each_host_showed_is_told)
 	cr_expect_eq(told.count, 2, "its ports are news, though another tells it");
 	cr_expect_str_eq(told.text, "by h1");
 	cr_expect_str_eq(told.ports, "h2, eth0: link went down once");
-	put(&merged, "h3", with_ports(finding("0a-0", "open", "by h3", NULL), "ib0: symbol errors +31|ib1: symbol errors +30"));
+	put(&merged, "h3",
+	    with_ports(finding("0a-0", "open", "by h3", NULL), "ib0: symbol errors +31|ib1: symbol errors +30"));
 	cr_expect_str_eq(told.ports, "h2, eth0: link went down once; h3, ib0: symbol errors +31; h3, ib1: symbol errors +30");
 	put(&merged, "h1", with_ports(finding("0a-0", "update", "by h1", NULL), "h1, e1: is down|e2: is down"));
 	cr_expect_str_eq(told.ports, "h1, e1: is down; h2, eth0: link went down once; h3, ib0: symbol errors +31",
@@ -431,14 +436,22 @@ Test(merged, what_is_no_finding_is_not_taken)
 {
 	static const char *const lines[] = {
 		"{}",
-		"{\"schema\":2,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\\u001b\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0123456789abcdef01234567-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"ajar\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"dire\",\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":3,\"ranks\":[],\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":3,\"text\":\"\"}",
-		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[]}",
+		"{\"schema\":2,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],"
+		"\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\\u001b\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\","
+		"\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0123456789abcdef01234567-0\",\"state\":\"open\",\"severity\":\"warning\","
+		"\"kind\":\"x\",\"ranks\":[],\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"ajar\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":[],"
+		"\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"dire\",\"kind\":\"x\",\"ranks\":[],"
+		"\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":3,\"ranks\":[],"
+		"\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\",\"ranks\":3,"
+		"\"text\":\"\"}",
+		"{\"schema\":1,\"id\":\"0a-0\",\"state\":\"open\",\"severity\":\"warning\",\"kind\":\"x\","
+		"\"ranks\":[]}",
 	};
 	struct told told = { 0 };
 	struct merged merged = { .emit = on_finding, .argument = &told };
@@ -504,8 +517,9 @@ Test(publisher, counts_values_that_are_bad_again)
 
 		for (size_t k = 0; k < sizeof(told) / sizeof(*told); k++) {
 			snprintf(first_seen, sizeof(first_seen), "2026-11-20T19:03:%02d.000Z", told[k].second);
-			json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{}}", "schema", 1, "id", "0000000a-0", "state", told[k].state,
-						 "severity", "critical", "kind", kinds[i], "ranks", 5, "text", "t", "first_seen", first_seen, "values");
+			json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:[i], s:s, s:s, s:{}}", "schema", 1, "id",
+						 "0000000a-0", "state", told[k].state, "severity", "critical", "kind",
+						 kinds[i], "ranks", 5, "text", "t", "first_seen", first_seen, "values");
 
 			cr_assert_eq(finding_head_read(json, &head, why), 0, "%s", why);
 			cr_expect_eq(board_put(&board, &head, "{}"), 0);
@@ -520,7 +534,8 @@ Test(publisher, counts_values_that_are_bad_again)
 Test(publisher, says_that_it_lives_and_what_is_open)
 {
 	struct board board = { 0 };
-	struct rw_finding open = { .id = "0a-0", .state = RW_FINDING_OPEN }, closed = { .id = "0b-0", .state = RW_FINDING_CLOSED };
+	struct rw_finding open = { .id = "0a-0", .state = RW_FINDING_OPEN },
+			  closed = { .id = "0b-0", .state = RW_FINDING_CLOSED };
 	const struct publisher_life life_ = { .ranks = 4, .level = "proc" };
 
 	board_put(&board, &open, "{}");
@@ -632,13 +647,15 @@ Test(partial, slow_transfers_of_hosts_that_see_a_part_each_are_one_finding)
 }
 
 /* A NaN that went from host to host, as one node says it. */
-static json_t *bad_value(const char *id, const char *state, const char *side, const char *confidence, int sequence, bool whole)
+static json_t *bad_value(const char *id, const char *state, const char *side, const char *confidence, int sequence,
+			 bool whole)
 {
 	const char *seen = strcmp(confidence, "inconclusive") ? "maker" : strcmp(side, "input") ? "unscanned" : "input";
 
-	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s, s:b}, s:{s:s, s:s, s:i}}", "schema", 1, "id", id, "state", state,
-			 "severity", "critical", "kind", "nan", "confidence", confidence, "ranks", 0, "text", "NaN", "values", "side", side,
-			 "seen", seen, "whole", whole, "operation", "comm", "0x9", "function", "AllReduce", "sequence", sequence);
+	return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:[i], s:s, s:{s:s, s:s, s:b}, s:{s:s, s:s, s:i}}", "schema",
+			 1, "id", id, "state", state, "severity", "critical", "kind", "nan", "confidence", confidence,
+			 "ranks", 0, "text", "NaN", "values", "side", side, "seen", seen, "whole", whole, "operation",
+			 "comm", "0x9", "function", "AllReduce", "sequence", sequence);
 }
 
 static bool echoes_take(struct echoes *echoes, const char *host, json_t *finding, uint64_t now_ns)
@@ -658,9 +675,13 @@ Test(echoes, who_sees_receivers_only_is_not_told_where_another_saw_the_birth)
 	cr_expect_null(echoes_due(&echoes, host, 12 * S), "it waits");
 	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "open", "input", "certain", 40, false), 12 * S));
 	cr_expect_null(echoes_due(&echoes, host, 30 * S));
-	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 40 * S), "nor later");
+	cr_expect_not(
+	    echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 40 * S),
+	    "nor later");
 	cr_expect(echoes_take(&echoes, "h1", bad_value("0b-0", "closed", "input", "certain", 40, false), 50 * S));
-	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 60 * S), "nor then");
+	cr_expect_not(
+	    echoes_take(&echoes, "h0", bad_value("0a-0", "update", "output", "inconclusive", 42, false), 60 * S),
+	    "nor then");
 	cr_expect_not(echoes_take(&echoes, "h0", bad_value("0a-0", "closed", "output", "inconclusive", 42, false), 61 * S),
 		      "what was not told has no end");
 	cr_expect_not(echoes_refuted(&echoes, host, id));
@@ -773,7 +794,8 @@ Test(echoes, who_does_not_say_what_it_saw_is_told_at_once)
 {
 	struct echoes echoes = { 0 };
 	char host[SUBJECT_NAME], id[24];
-	json_t *finding = bad_value("0a-0", "open", "output", "inconclusive", 42, false), *maker = bad_value("0b-0", "open", "input", "likely", 3, false);
+	json_t *finding = bad_value("0a-0", "open", "output", "inconclusive", 42, false),
+	       *maker = bad_value("0b-0", "open", "input", "likely", 3, false);
 
 	json_object_del(json_object_get(finding, "values"), "seen");
 	json_object_del(json_object_get(maker, "values"), "seen");
@@ -876,8 +898,8 @@ Test(echoes, is_bounded)
 
 	for (int i = 0; i <= ECHOES_HEARD; i++) {
 		snprintf(id, sizeof(id), "%x-0", i);
-		cr_expect_eq(echoes_take(&echoes, "h0", bad_value(id, "open", "output", "inconclusive", i, false), S), i == ECHOES_HEARD,
-			     "what there is no room for is told");
+		cr_expect_eq(echoes_take(&echoes, "h0", bad_value(id, "open", "output", "inconclusive", i, false), S),
+			     i == ECHOES_HEARD, "what there is no room for is told");
 	}
 	echoes_free(&echoes);
 }
@@ -902,7 +924,8 @@ static void on_story(void *argument, const json_t *finding)
 
 static void begin_story(struct story *story)
 {
-	*story = (struct story){ .mail = { .who = "test", .trouble = stderr, .merged = { .emit = on_story, .argument = story } } };
+	*story = (struct story){ .mail = { .who = "test", .trouble = stderr,
+					   .merged = { .emit = on_story, .argument = story } } };
 }
 
 static void end_story(struct story *story)
@@ -911,7 +934,8 @@ static void end_story(struct story *story)
 	json_decref(story->last);
 }
 
-static void send_letter(struct story *story, enum subject_topic topic, const char *host, json_t *object, uint64_t now_ns)
+static void send_letter(struct story *story, enum subject_topic topic, const char *host, json_t *object,
+			uint64_t now_ns)
 {
 	char subject[SUBJECT_SIZE], *line = json_dumps(object, 0);
 
@@ -939,7 +963,9 @@ static json_t *part_of(const char *id, const char *host, int rank, int sequence)
 
 	json_object_set_new(part, "ranks", json_pack("[i, i]", rank, rank + 1));
 	json_object_set_new(part, "victims", json_array());
-	json_object_set_new(part, "where", json_pack("[{s:i, s:s}, {s:i, s:s}]", "rank", rank, "host", host, "rank", rank + 1, "host", host));
+	json_object_set_new(
+	    part, "where",
+	    json_pack("[{s:i, s:s}, {s:i, s:s}]", "rank", rank, "host", host, "rank", rank + 1, "host", host));
 	json_object_set_new(part, "job", json_pack("{s:i, s:i, s:i}", "generation", 3, "ranks_seen", 2, "ranks_total", 8));
 	json_object_set_new(part, "missing", json_pack("[s]", "the input of the AllReduce"));
 	json_object_set_new(part, "evidence", json_array());
@@ -970,7 +996,8 @@ static void tell_parts(struct story *story, unsigned order, size_t count, uint64
 	for (size_t i = 0; i < count; i++) {
 		size_t at = (order % 2 ? count - 1 - i : i + order / 2) % count;
 
-		send_letter(story, SUBJECT_FINDINGS, parts[at].host, part_of(parts[at].id, parts[at].host, parts[at].rank, 42), now_ns + i * S / 4);
+		send_letter(story, SUBJECT_FINDINGS, parts[at].host,
+			    part_of(parts[at].id, parts[at].host, parts[at].rank, 42), now_ns + i * S / 4);
 	}
 }
 
@@ -988,14 +1015,18 @@ Test(mail, hosts_that_saw_an_equal_part_of_a_bad_value_tell_one_finding)
 		cr_expect_str_eq(last_text(&story, "state"), "\"open\"");
 		cr_expect_str_eq(last_text(&story, "confidence"), "\"inconclusive\"");
 		cr_expect_str_eq(last_text(&story, "ranks"), "[0,1,2,3,4,5,6,7]");
-		cr_expect_str_eq(last_text(&story, "text"), "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-7\"");
+		cr_expect_str_eq(last_text(&story, "text"),
+				 "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-7\"");
 		cr_expect_eq(json_array_size(json_object_get(story.last, "where")), 8);
 		cr_expect_eq(json_array_size(json_object_get(story.last, "missing")), 4);
 		cr_expect(strstr(last_text(&story, "evidence"), "host h2 saw it on ranks 4,5"), "%s", last_text(&story, "evidence"));
-		cr_expect(strstr(last_text(&story, "missing"), "host h1: the input of the AllReduce"), "%s", last_text(&story, "missing"));
+		cr_expect(strstr(last_text(&story, "missing"), "host h1: the input of the AllReduce"), "%s",
+			  last_text(&story, "missing"));
 		cr_expect_str_eq(last_text(&story, "job"), "{\"generation\":3,\"ranks_seen\":8,\"ranks_total\":8}");
 		json_t *id = json_incref(json_object_get(story.last, "id")), *incident = json_object_get(story.last, "incident");
-		cr_expect(json_equal(id, json_object_get(json_array_get(json_object_get(incident, "chain"), 0), "finding")), "its own link has its id");
+		cr_expect(
+		    json_equal(id, json_object_get(json_array_get(json_object_get(incident, "chain"), 0), "finding")),
+		    "its own link has its id");
 		/* Said again, and by hosts that list it as open: nothing is news. */
 		tell_parts(&story, order, 4, 20 * S);
 		for (size_t i = 0; i < 4; i++)
@@ -1028,8 +1059,10 @@ Test(mail, who_comes_late_with_its_part_is_added)
 	begin_story(&story);
 	tell_parts(&story, 0, 2, 10 * S);
 	mail_tick(&story.mail, 16 * S);
-	cr_expect_str_eq(last_text(&story, "text"), "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-3, or by a rank that none of "
-						    "these hosts sees\"");
+	cr_expect_str_eq(
+	    last_text(&story, "text"),
+	    "\"NaN in the result of AllReduce #42 on dp in step 7, made by one of ranks 0-3, or by a rank that none of "
+	    "these hosts sees\"");
 	send_letter(&story, SUBJECT_FINDINGS, "h2", part_of("0c-3", "h2", 4, 42), 16 * S + 1);
 	mail_tick(&story.mail, 16 * S + 2);
 	cr_expect_eq(story.count, 1, "at most once a second");
@@ -1048,21 +1081,31 @@ Test(mail, a_communicator_without_a_name_has_its_size_for_one)
 	begin_story(&story);
 	for (size_t i = 0; i < 2; i++) {
 		json_t *part = part_of(parts[i].id, parts[i].host, parts[i].rank, 42);
-		json_object_set_new(json_object_get(part, "operation"), "comm_name", json_string("a communicator of 4 ranks (2 seen)"));
+		json_object_set_new(json_object_get(part, "operation"), "comm_name",
+				    json_string("a communicator of 4 ranks (2 seen)"));
 		json_object_set_new(json_object_get(part, "operation"), "comm_size", json_integer(4));
 		send_letter(&story, SUBJECT_FINDINGS, parts[i].host, part, 10 * S);
 	}
 	mail_tick(&story.mail, 16 * S);
-	cr_expect(strstr(last_text(&story, "text"), "AllReduce #42 on a communicator of 4 ranks in step 7, "), "%s", last_text(&story, "text"));
-	cr_expect(strstr(last_text(&story, "operation"), "\"comm_name\":\"a communicator of 4 ranks\""), "%s", last_text(&story, "operation"));
+	cr_expect(strstr(last_text(&story, "text"), "AllReduce #42 on a communicator of 4 ranks in step 7, "), "%s",
+		  last_text(&story, "text"));
+	cr_expect(strstr(last_text(&story, "operation"), "\"comm_name\":\"a communicator of 4 ranks\""), "%s",
+		  last_text(&story, "operation"));
 	end_story(&story);
 }
 
 /* Anybody may publish anything. */
 Test(mail, parts_with_damaged_keys_do_no_harm)
 {
-	static const char *const keys[] = { "ranks", "victims", "where", "missing", "evidence", "job", "operation", "severity", "incident", "text" };
-	static const char *const values[] = { "null", "[]", "{}", "[-1, 5, 5, 99999999999, null, \"x\", [], {}]", "\"\\u001b\"", "1e300", "{\"chain\":3,\"ranks_seen\":-7}" };
+	static const char *const keys[] = { "ranks", "victims",   "where",    "missing",  "evidence",
+					    "job",   "operation", "severity", "incident", "text" };
+	static const char *const values[] = { "null",
+					      "[]",
+					      "{}",
+					      "[-1, 5, 5, 99999999999, null, \"x\", [], {}]",
+					      "\"\\u001b\"",
+					      "1e300",
+					      "{\"chain\":3,\"ranks_seen\":-7}" };
 
 	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 		for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {

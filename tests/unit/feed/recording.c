@@ -149,13 +149,15 @@ int analysis_set_heartbeat(struct analysis *analysis, analysis_process_id proces
 	return 0;
 }
 
-int analysis_set_scanning(struct analysis *analysis, analysis_process_id process, const struct analysis_scanning *scanning)
+int analysis_set_scanning(struct analysis *analysis, analysis_process_id process,
+			  const struct analysis_scanning *scanning)
 {
 	record(analysis, RECORDED_SCANNING, process)->scanning = *scanning;
 	return 0;
 }
 
-int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index, const struct rw_gpu_progress *page)
+int analysis_set_signals(struct analysis *analysis, analysis_process_id process, uint32_t index,
+			 const struct rw_gpu_progress *page)
 {
 	(void)analysis, (void)process, (void)index, (void)page;
 	return 0;

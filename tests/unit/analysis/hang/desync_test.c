@@ -192,18 +192,24 @@ Test(desync, the_rank_that_calls_something_else_is_named_with_both_calls)
 	static const struct {
 		const char *usual, *odd, *text;
 	} cases[] = {
-		{ "GGSA", "GSA", "rank 3 calls ReduceScatter #0 of 4096 fp32 on fsdp where ranks 0-2,4-7 call AllGather #1 of "
-				 "4096 bf16" },
-		{ "GGSA", "GGGSA", "rank 3 calls AllGather #2 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 of "
-				   "4096 fp32" },
-		{ "GSAG", "GSaG", "rank 3 calls AllReduce #0 of 2 fp32 on fsdp where ranks 0-2,4-7 call AllReduce #0 of 1 "
-				  "fp32 (a barrier or a scalar reduction)" },
-		{ "GSA", "GsA", "rank 3 calls ReduceScatter #0 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 "
-				"of 4096 fp32" },
-		{ "GBA", "GbA", "rank 3 calls Broadcast #0 of 7 fp32 with root 1 on fsdp where ranks 0-2,4-7 call Broadcast #0 "
-				"of 7 fp32 with root 0" },
-		{ "GSAG", "GASG", "rank 3 calls AllReduce #0 of 1 fp32 (a barrier or a scalar reduction) on fsdp where ranks 0-2,4-7 call ReduceScatter #0 of "
-				  "4096 fp32" },
+		{ "GGSA", "GSA",
+		  "rank 3 calls ReduceScatter #0 of 4096 fp32 on fsdp where ranks 0-2,4-7 call AllGather #1 of "
+		  "4096 bf16" },
+		{ "GGSA", "GGGSA",
+		  "rank 3 calls AllGather #2 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 of "
+		  "4096 fp32" },
+		{ "GSAG", "GSaG",
+		  "rank 3 calls AllReduce #0 of 2 fp32 on fsdp where ranks 0-2,4-7 call AllReduce #0 of 1 "
+		  "fp32 (a barrier or a scalar reduction)" },
+		{ "GSA", "GsA",
+		  "rank 3 calls ReduceScatter #0 of 4096 bf16 on fsdp where ranks 0-2,4-7 call ReduceScatter #0 "
+		  "of 4096 fp32" },
+		{ "GBA", "GbA",
+		  "rank 3 calls Broadcast #0 of 7 fp32 with root 1 on fsdp where ranks 0-2,4-7 call Broadcast #0 "
+		  "of 7 fp32 with root 0" },
+		{ "GSAG", "GASG",
+		  "rank 3 calls AllReduce #0 of 1 fp32 (a barrier or a scalar reduction) on fsdp where ranks 0-2,4-7 "
+		  "call ReduceScatter #0 of 4096 fp32" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (uint64_t seed = 0; seed < 20; seed++) {
@@ -227,14 +233,21 @@ Test(desync, what_the_rank_did_otherwise_is_told_where_the_calls_show_it)
 	static const struct {
 		const char *usual, *odd, *told, *advice;
 	} cases[] = {
-		{ "GGSAGsBGGSAGsBG", "GGSAsBGGSAGsBG", "; it has left out AllGather of 4096 bf16", "an expert without tokens" },
-		{ "GGSAGGsBGGSAGGsBG", "GGSAsBGGSAGGsBG", "; it has left out 2 calls, the first is AllGather of 4096 bf16", "one batch less" },
-		{ "GGSAGsBGGSAGsBG", "GGSAGaaaasBGGSAGsBG", "; it has made 4 calls more, the first is AllReduce of 2 fp32", "`if rank == 0`" },
-		{ "GGSAGsBGGSAGsBG", "GGSAGasBGGSAGsBG", "; it has made one call more, AllReduce of 2 fp32", "an evaluation" },
-		{ "GGSAGsBGGSAGsBG", "GGSAGAsBGGSAGsBG", "; it has made one call more, AllReduce of 1 fp32 (a barrier or a scalar reduction)",
+		{ "GGSAGsBGGSAGsBG", "GGSAsBGGSAGsBG", "; it has left out AllGather of 4096 bf16",
+		  "an expert without tokens" },
+		{ "GGSAGGsBGGSAGGsBG", "GGSAsBGGSAGGsBG",
+		  "; it has left out 2 calls, the first is AllGather of 4096 bf16", "one batch less" },
+		{ "GGSAGsBGGSAGsBG", "GGSAGaaaasBGGSAGsBG",
+		  "; it has made 4 calls more, the first is AllReduce of 2 fp32", "`if rank == 0`" },
+		{ "GGSAGsBGGSAGsBG", "GGSAGasBGGSAGsBG", "; it has made one call more, AllReduce of 2 fp32",
+		  "an evaluation" },
+		{ "GGSAGsBGGSAGsBG", "GGSAGAsBGGSAGsBG",
+		  "; it has made one call more, AllReduce of 1 fp32 (a barrier or a scalar reduction)",
 		  "a barrier around a save" },
-		{ "GGSAGsBGGSAGsBG", "GGSGsBGGSAGsBG", "; it has left out AllReduce of 1 fp32 (a barrier or a scalar reduction)", "a branch on data" },
-		{ "GGSAGsBGGSAGsBG", "GGSAGBsGGSAGsBG", "; it has called these two in the other order", "threads that race" },
+		{ "GGSAGsBGGSAGsBG", "GGSGsBGGSAGsBG",
+		  "; it has left out AllReduce of 1 fp32 (a barrier or a scalar reduction)", "a branch on data" },
+		{ "GGSAGsBGGSAGsBG", "GGSAGBsGGSAGsBG", "; it has called these two in the other order",
+		  "threads that race" },
 		/* The calls themselves say it. */
 		{ "GGSAGsBGGSAGsBG", "GGSaGsBGGSAGsBG", NULL, "a branch on data" },
 		/* Layers alike: it may have left one out, or made one twice. */
@@ -479,7 +492,8 @@ Test(desync, before_calls_are_announced_unlike_ranks_are_not_compared)
 	}
 }
 
-/* NCCL announces AllGather and Broadcast as bytes on some releases: the sizes of types must be right for the two to be one. */
+/* NCCL announces AllGather and Broadcast as bytes on some releases: the sizes of types must be right for the two to be
+ * one. */
 Test(desync, bytes_are_counted_by_type)
 {
 	static const struct {

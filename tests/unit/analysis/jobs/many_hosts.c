@@ -279,7 +279,8 @@ static void add_communicator(struct many *many, int rank, int index, uint64_t id
 
 	for (int i = 1; i < count; i++)
 		hosts += (first + i * by) / per_host != (first + (i - 1) * by) / per_host;
-	*communicator = (struct rw_communicator){ .id = id, .rank = (rank - first) / by, .nranks = count, .nnodes = hosts, .created_ns = 1 };
+	*communicator = (struct rw_communicator){ .id = id, .rank = (rank - first) / by, .nranks = count,
+						  .nnodes = hosts, .created_ns = 1 };
 	if (analysis_add_communicator(host_of(many, rank)->analysis, id_of(many, rank), (uint32_t)index, communicator))
 		abort();
 }
@@ -310,7 +311,8 @@ static void add_communicators(struct many *many, int rank)
 		add_communicator(many, rank, DATA, 0x2000u + (uint64_t)local, local, width, all / width);
 	if (job->shape != MANY_PIPELINE && job->shape != MANY_CUBE)
 		return;
-	add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * width + local), replica * stages * width + local, width, stages);
+	add_communicator(many, rank, CHAIN, 0x3000u + (uint64_t)(replica * width + local),
+			 replica * stages * width + local, width, stages);
 	if (replicas > 1)
 		add_communicator(many, rank, DATA, 0x4000u + (uint64_t)(stage * width + local), stage * width + local, stages * width,
 				 replicas);
@@ -361,7 +363,8 @@ struct times {
 	double done_ms;    /* 0: it does not end */
 };
 
-/* By the next poll of this rank's plugin, of which one follows the other by 3 to 4 ms, or by `least_ms` if that is more. */
+/* By the next poll of this rank's plugin, of which one follows the other by 3 to 4 ms, or by `least_ms` if that is
+ * more. */
 static double seen_ms(struct many *many, struct rank *rank, double ms, double least_ms)
 {
 	while (rank->poll_ms < ms)
@@ -369,7 +372,8 @@ static double seen_ms(struct many *many, struct rank *rank, double ms, double le
 	return rank->poll_ms;
 }
 
-/* When the plugin sees that the stream has come to the operation. While the rank waits, its threads may take the CPU that the plugin needs. */
+/* When the plugin sees that the stream has come to the operation. While the rank waits, its threads may take the CPU
+ * that the plugin needs. */
 static double seen_to_come_ms(struct many *many, int number, const struct times *times)
 {
 	bool starved = many->job->starved_ms > 0 && number == many->job->rank && times->done_ms > times->arrived_ms;
@@ -409,14 +413,16 @@ static void scan(struct many *many, int number, struct call call, double done_ms
 {
 	const struct many_hosts_job *job = many->job;
 	const struct rw_communicator *communicator = &many->ranks[number].communicators[call.communicator];
-	bool altered = job->fault == MANY_OTHER_BITS && number == job->rank && communicator->nnodes > 1 && now_s(many, done_ms) >= job->at_s;
+	bool altered = job->fault == MANY_OTHER_BITS && number == job->rank && communicator->nnodes > 1 &&
+		       now_s(many, done_ms) >= job->at_s;
 
 	if (!job->scanned || done_ms <= 0 || slot->sequence * 5 % (uint64_t)job->scanned)
 		return;
 	slot->known |= RW_KNOWN_SCAN_OUT;
 	slot->scan_out.first_bad = RW_NO_INDEX;
 	slot->scan_out.absmax = 1;
-	slot->scan_out.digest = (communicator->id + slot->sequence) * 0x9e3779b97f4a7c15u + call.function + 16 * call.count + altered;
+	slot->scan_out.digest =
+	    (communicator->id + slot->sequence) * 0x9e3779b97f4a7c15u + call.function + 16 * call.count + altered;
 }
 
 /* The GPU has a clock of its own. */
@@ -443,7 +449,8 @@ static void tell(struct many *many, int number, struct call call, struct times t
 	struct host *host = host_of(many, number);
 	uint64_t sequence = call.unannounced ? rank->unannounced++ : rank->sequence[call.communicator][call.function]++;
 	bool followed = !many->job->sampled || sequence * 7 % (uint64_t)many->job->sampled == 0;
-	double launched_ms = many->job->in_fsync && is_faulty(many->job, number) ? times.arrived_ms - 0.5 : times.begun_ms - ahead_ms;
+	double launched_ms =
+	    many->job->in_fsync && is_faulty(many->job, number) ? times.arrived_ms - 0.5 : times.begun_ms - ahead_ms;
 	bool by_second = many->job->second_thread && rank->tickets > 8;
 	struct rw_operation slot = {
 		.ticket = call.ticket ? call.ticket : ++rank->tickets,
@@ -507,7 +514,8 @@ static double longer_ms(const struct many *many, int rank, enum many_hosts_place
 {
 	const struct many_hosts_job *job = many->job;
 
-	if (job->place != place || job->fault == MANY_FULL_GPU || !is_faulty(job, rank) || now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
+	if (job->place != place || job->fault == MANY_FULL_GPU || !is_faulty(job, rank) ||
+	    now_s(many, many->ranks[rank].gpu_ms) < job->at_s)
 		return 0;
 	return job->slow * job->step_ms / places;
 }
@@ -870,7 +878,8 @@ static double group_done_ms(const struct many *many, int group)
 	return last_ms + transfer_ms;
 }
 
-/* What replicas share is called first, and ends last: its kernel waits for room until the rank has waited for its group. */
+/* What replicas share is called first, and ends last: its kernel waits for room until the rank has waited for its
+ * group. */
 static void reduce_beside(struct many *many)
 {
 	const struct many_hosts_job *job = many->job;
@@ -1031,7 +1040,9 @@ static void begin(struct many *many)
 		snprintf(name, sizeof(name), "h%d", i);
 		*host = (struct host){ .many = many, .shift_ms = 1e6 * uniform(many), .start = 1000000u * (uint64_t)(i + 1) };
 		host->analysis = analysis_new(false, emit_node, host);
-		const struct node_identity identity = { .job = "many", .host = name, .boot = { (uint8_t)(i + 1) }, .start = host->start };
+		const struct node_identity identity = {
+			.job = "many", .host = name, .boot = { (uint8_t)(i + 1) }, .start = host->start
+		};
 		host->half = host->analysis ? node_half_new(host->analysis, &identity) : NULL;
 		if (!host->half)
 			abort();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job on many hosts: each host has an analysis and a node half of its own, with a clock of its own; what they send is shuffled, some
- * of it lost, and taken by one job half. Made record by record from a model that shares nothing with analysis/.
+ * A job on many hosts: each host has an analysis and a node half of its own, with a clock of its own; what they send is
+ * shuffled, some of it lost, and taken by one job half. Made record by record from a model that shares nothing with
+ * analysis/.
  */
 #ifndef TESTS_UNIT_ANALYSIS_JOBS_MANY_HOSTS_H
 #define TESTS_UNIT_ANALYSIS_JOBS_MANY_HOSTS_H
@@ -16,10 +17,12 @@
 
 enum many_hosts_shape {
 	MANY_FLAT,     /* one communicator of all ranks, layer by layer (FSDP) */
-	MANY_MESH,     /* tensor parallelism inside of a group, data parallelism from group to group; nothing joins all ranks */
+	MANY_MESH,     /* tensor parallelism inside of a group, data parallelism from group to group; nothing joins all
+			* ranks */
 	MANY_PIPELINE, /* a stage is a group: rank i of one sends to rank i of the next; replicas reduce, stage by stage */
 	MANY_CUBE,     /* as a pipeline, with tensor parallelism inside of each group: TP × PP × DP */
-	MANY_HYBRID,   /* sharded inside of a group, layer by layer, and each layer's gradients reduced from group to group (HSDP) */
+	MANY_HYBRID,   /* sharded inside of a group, layer by layer, and each layer's gradients reduced from group to
+			* group (HSDP) */
 	MANY_TWICE,    /* two communicators of all ranks, used in turn */
 };
 
@@ -44,7 +47,8 @@ enum many_hosts_fault {
 	MANY_SLOW_LINK,      /* what the rank takes part in from group to group takes longer, for all who take part */
 	MANY_FULL_GPU,       /* other kernels fill the rank's GPU: its stream comes in time, and NCCL's kernel begins later */
 	MANY_SENDS,          /* pipeline: each stage sends to the next one, the last one to the first, and none has received */
-	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation first */
+	MANY_CIRCLE,         /* mesh and twice: of two communicators, every other rank calls the second one's operation
+			      * first */
 };
 
 /* Where the slow rank works longer. */
@@ -66,21 +70,26 @@ struct many_hosts_job {
 	double differences;          /* ranks differ for good by up to this, either way … */
 	double host_differences;     /* … and hosts, with all their ranks, by up to this */
 	double uneven;               /* the last stage works so much longer than the first */
-	double starved_ms;           /* while the rank waits, its plugin gets no CPU for so long between two polls; 0: as all others */
+	double starved_ms;           /* while the rank waits, its plugin gets no CPU for so long between two polls; 0:
+				      * as all others */
 	int sampled;                 /* of one operation in so many there is GPU progress; 0: of all */
 	int scanned;                 /* the result of one operation in so many is scanned; 0: of none */
 	bool evidence;               /* somebody looks at the threads of who stands: it sleeps */
-	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host suspects is looked at */
+	bool in_fsync;               /* what a slow rank does longer, its host does, in fsync(2); whoever its host
+				      * suspects is looked at */
 	bool some_sleep;             /* with in_fsync: every second rank sleeps instead */
-	bool second_thread;          /* launches all but the first calls, as autograd's does; the main thread is what is looked at */
+	bool second_thread;          /* launches all but the first calls, as autograd's does; the main thread is what is
+				      * looked at */
 	bool throttled;              /* the GPU of the slow rank is too hot, as its host sees; … */
 	bool one_throttled;          /* … of a slow host only that of its first rank */
 	enum many_hosts_fault fault;
 	int rank;                    /* whose, or of the host's */
 	int other_rank;              /* of two */
-	bool broadcasts;             /* in each step the first of the ranks that hold the same parameters broadcasts and goes on: what it sends is buffered */
+	bool broadcasts;             /* in each step the first of the ranks that hold the same parameters broadcasts and
+				      * goes on: what it sends is buffered */
 	bool kernel_times;           /* NCCL reports when its kernels began and ended */
-	bool beside;                 /* mesh: what replicas share is on a stream of its own; its kernel has no room while one of the group's waits */
+	bool beside;                 /* mesh: what replicas share is on a stream of its own; its kernel has no room
+				      * while one of the group's waits */
 	double slow;                 /* by this share of its work; a slow link and a full GPU by this share of the step */
 	enum many_hosts_place place;
 	double at_s, pause_s, seconds;
@@ -122,7 +131,8 @@ struct many_hosts_result {
 	uint64_t erred; /* sequence of the other call that the rank made */
 	size_t asked, answered; /* asks of the job half, and pieces of answers that were sent */
 	struct many_hosts_finding of_nodes[MANY_FINDINGS];
-	size_t node_count; /* of the hosts' own analyses, those from warning up that are not inconclusive, as they were opened */
+	size_t node_count; /* of the hosts' own analyses, those from warning up that are not inconclusive, as they were
+			    * opened */
 	struct job_half_summary summary;
 	size_t bytes;
 	uint64_t sent_messages, sent_bytes, longest;
@@ -138,7 +148,8 @@ void many_hosts_watch(void (*watch)(const void *bytes, size_t length));
 /* Each finding as it is told: of the job half, or of a host's own analysis. NULL (at first): nobody hears. */
 void many_hosts_listen(void (*hear)(const struct rw_finding *finding, bool of_node));
 
-/* What the job half knows in the end, with the course of ranks' time. NULL (at first): nobody looks, and no course is kept. */
+/* What the job half knows in the end, with the course of ranks' time. NULL (at first): nobody looks, and no course is
+ * kept. */
 void many_hosts_look(void (*look)(const struct job_half *half));
 
 #endif

@@ -163,19 +163,29 @@ Test(account, says_that_a_cause_is_only_likely)
 	}
 }
 
-/* The finding saw the reason while it was new. That its evidence has been overwritten since then makes it no less sure, here or there. */
+/* The finding saw the reason while it was new. That its evidence has been overwritten since then makes it no less sure,
+ * here or there. */
 Test(account, says_the_same_cause_as_the_finding_and_as_surely)
 {
 	struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 40, .jitter_ms = 2 };
-	job.faults[0] = (struct history_fault){ .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 400, .evidence = EVIDENCE_FSYNC };
+	job.faults[0] = (struct history_fault){
+		.kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 400, .evidence = EVIDENCE_FSYNC
+	};
 	struct played run = play(&job);
 
 	cr_assert_gt(run.count, 0);
 	cr_expect_eq(run.findings[0].kind, RW_KIND_STRAGGLER);
 	cr_expect_eq(run.findings[0].confidence, RW_CERTAIN);
 	for (uint64_t i = 0; i < EVIDENCE_ROOM; i++) {
-		const struct analysis_wait wait = { .process = 103, .level = RW_LEVEL_EBPF, .tid = 9000, .start_ns = UINT64_C(900000000000) + i * 10,
-						    .end_ns = UINT64_C(900000000005) + i * 10, .system_call = -1, .fd = -1, .state = 'S', .thread = "worker" };
+		const struct analysis_wait wait = { .process = 103,
+						    .level = RW_LEVEL_EBPF,
+						    .tid = 9000,
+						    .start_ns = UINT64_C(900000000000) + i * 10,
+						    .end_ns = UINT64_C(900000000005) + i * 10,
+						    .system_call = -1,
+						    .fd = -1,
+						    .state = 'S',
+						    .thread = "worker" };
 		cr_assert_eq(analysis_add_wait(run.analysis, &wait), 0);
 	}
 	struct analysis_account told = account_of(&run);
@@ -343,7 +353,8 @@ Test(account, where_everybody_is_late_in_turn_nobody_is_named)
 	}
 }
 
-/* A short job in which most of the time is lost for one rank says why no finding names it; and that is never said of one that is named. */
+/* A short job in which most of the time is lost for one rank says why no finding names it; and that is never said of
+ * one that is named. */
 Test(account, says_why_who_is_waited_for_is_not_named)
 {
 	static const struct history_job long_job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 10, .jitter_ms = 1 };
@@ -354,15 +365,24 @@ Test(account, says_why_who_is_waited_for_is_not_named)
 		struct history_fault fault;
 		enum analysis_unnamed unnamed;
 	} cases[] = {
-		{ "named", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 200 }, ANALYSIS_NAMED },
-		{ "of six steps", 8, 6, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 2, .ms = 200 }, ANALYSIS_UNNAMED_SHORT },
-		{ "every other one of 16 steps", 8, 16, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 6, .ms = 200, .every = 2 }, ANALYSIS_UNNAMED_EARLY },
-		{ "one step", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 30, .last_step = 30, .ms = 2000 }, ANALYSIS_UNNAMED_FEW },
-		{ "three steps", 8, 60, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 1000, .every = 19 }, ANALYSIS_UNNAMED_CHANCE },
-		{ "one step that never comes again", 8, 1, 4, 10, { .kind = FAULT_HOST, .rank = 3, .first_step = 1, .ms = 200 }, ANALYSIS_UNNAMED_STEPS },
-		{ "short steps", 8, 100, 1, 5, { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 15 }, ANALYSIS_UNNAMED_LITTLE },
-		{ "a little in each operation", 8, 24, 20, 1, { .kind = FAULT_HOST_EACH, .rank = 3, .first_step = 1, .ms = 2 }, ANALYSIS_UNNAMED_SPREAD },
-		{ "one other rank", 2, 60, 4, 10, { .kind = FAULT_HOST, .rank = 1, .first_step = 20, .ms = 200, .every = 3 }, ANALYSIS_UNNAMED_ONE },
+		{ "named", 8, 60, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 200 }, ANALYSIS_NAMED },
+		{ "of six steps", 8, 6, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 2, .ms = 200 }, ANALYSIS_UNNAMED_SHORT },
+		{ "every other one of 16 steps", 8, 16, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 6, .ms = 200, .every = 2 }, ANALYSIS_UNNAMED_EARLY },
+		{ "one step", 8, 60, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 30, .last_step = 30, .ms = 2000 }, ANALYSIS_UNNAMED_FEW },
+		{ "three steps", 8, 60, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 1000, .every = 19 }, ANALYSIS_UNNAMED_CHANCE },
+		{ "one step that never comes again", 8, 1, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 1, .ms = 200 }, ANALYSIS_UNNAMED_STEPS },
+		{ "short steps", 8, 100, 1, 5,
+		  { .kind = FAULT_HOST, .rank = 3, .first_step = 20, .ms = 15 }, ANALYSIS_UNNAMED_LITTLE },
+		{ "a little in each operation", 8, 24, 20, 1,
+		  { .kind = FAULT_HOST_EACH, .rank = 3, .first_step = 1, .ms = 2 }, ANALYSIS_UNNAMED_SPREAD },
+		{ "one other rank", 2, 60, 4, 10,
+		  { .kind = FAULT_HOST, .rank = 1, .first_step = 20, .ms = 200, .every = 3 }, ANALYSIS_UNNAMED_ONE },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct history_job job = long_job;
@@ -393,8 +413,9 @@ Test(account, who_is_waited_for_is_named_by_findings_that_say_so_only)
 		enum rw_kind kind;
 		enum analysis_unnamed unnamed;
 	} cases[] = {
-		{ RW_KIND_NAN, ANALYSIS_UNNAMED_CHANCE }, { RW_KIND_CORRUPTION, ANALYSIS_UNNAMED_CHANCE }, { RW_KIND_STRAGGLER, ANALYSIS_NAMED },
-		{ RW_KIND_HANG, ANALYSIS_NAMED }, { RW_KIND_GONE, ANALYSIS_NAMED },
+		{ RW_KIND_NAN, ANALYSIS_UNNAMED_CHANCE }, { RW_KIND_CORRUPTION, ANALYSIS_UNNAMED_CHANCE },
+		{ RW_KIND_STRAGGLER, ANALYSIS_NAMED },    { RW_KIND_HANG, ANALYSIS_NAMED },
+		{ RW_KIND_GONE, ANALYSIS_NAMED },
 	};
 	const struct history_job job = { .ranks = 8, .steps = 60, .layers = 4, .compute_ms = 10, .jitter_ms = 1,
 					 .faults = { { .kind = FAULT_HOST, .rank = 3, .first_step = 10, .ms = 1000, .every = 19 } } };
@@ -545,8 +566,8 @@ static void tell(struct analysis *analysis, int rank, int communicator, double s
 	cr_assert_eq(analysis_add_operation(analysis, (analysis_process_id)rank, &slot), 0);
 }
 
-/* All wait for rank 1 in one operation, and two of them go on to the next at once. Its last rank has looked a bit earlier than
- * rank 1 at the one before: to the others these two must not have changed places. */
+/* All wait for rank 1 in one operation, and two of them go on to the next at once. Its last rank has looked a bit
+ * earlier than rank 1 at the one before: to the others these two must not have changed places. */
 Test(account, keeps_each_ranks_own_order)
 {
 	static struct rw_box_header box;
@@ -587,13 +608,21 @@ static void say_nothing(void *argument, const struct rw_finding *finding)
 }
 
 /* An operation of communicator 0, of both ranks, or of 1, of which each rank sees only itself. */
-static void add_one(struct analysis *analysis, int rank, uint16_t communicator, uint64_t number, uint64_t came_ms, uint64_t done_ms)
+static void add_one(struct analysis *analysis, int rank, uint16_t communicator, uint64_t number, uint64_t came_ms,
+		    uint64_t done_ms)
 {
 	const uint64_t ms = 1000000;
 	struct rw_operation slot = {
-		.ticket = 2 * number + communicator + 1, .progress = number + 1, .sequence = number, .comm = communicator, .count = 5,
-		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE,
-		.function = RW_FUNCTION_ALL_REDUCE, .root_or_peer = -1, .gpu_source = RW_GPU_SOURCE_WATERMARK,
+		.ticket = 2 * number + communicator + 1,
+		.progress = number + 1,
+		.sequence = number,
+		.comm = communicator,
+		.count = 5,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK |
+			 RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.function = RW_FUNCTION_ALL_REDUCE,
+		.root_or_peer = -1,
+		.gpu_source = RW_GPU_SOURCE_WATERMARK,
 	};
 
 	slot.api_ns = slot.launch_begin_ns = slot.launch_end_ns = slot.return_ns = came_ms * ms - 500000;
@@ -614,7 +643,9 @@ Test(account, what_is_waited_for_beside_an_operation_that_is_not_seen_whole_is_n
 		boxes[rank] = (struct rw_box_header){ .host = "h", .job = "j", .created_ns = 1, .world_rank = rank, .world_size = 4 };
 		const struct analysis_process process = { .id = (analysis_process_id)rank, .pid = 7 + rank, .box = &boxes[rank] };
 		const struct rw_communicator both = { .id = 9, .rank = rank, .nranks = 2, .nnodes = 1, .created_ns = 1 };
-		const struct rw_communicator across = { .id = 10 + (uint64_t)rank, .rank = 0, .nranks = 2, .nnodes = 2, .created_ns = 1 };
+		const struct rw_communicator across = {
+			.id = 10 + (uint64_t)rank, .rank = 0, .nranks = 2, .nnodes = 2, .created_ns = 1
+		};
 		cr_assert_eq(analysis_add_process(analysis, &process), 0);
 		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 0, &both), 0);
 		cr_assert_eq(analysis_add_communicator(analysis, (analysis_process_id)rank, 1, &across), 0);

@@ -386,8 +386,7 @@ Test(pace_course, a_finding_has_the_forecast_only_where_it_explains_the_growth)
 	end(&played);
 }
 
-/* In noise, the two jobs that docs/analysis.md tells of: a rank that is later by 12 ms with each step, and all ranks
- * that take 100 ms longer. */
+/* In noise, two jobs: a rank that is later by 12 ms with each step, and all ranks that take 100 ms longer. */
 Test(pace_course, is_known_soon_in_noise)
 {
 	for (unsigned seed = 0; seed < 16; seed++) {

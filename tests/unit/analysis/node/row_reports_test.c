@@ -22,7 +22,8 @@ struct course {
 	uint64_t every_ms;       /* the others */
 	uint64_t burst, pause_ms; /* the others come so many at a time, and so long after these; 0: evenly */
 	uint64_t reduces;        /* every so many is a ReduceScatter; 0: none */
-	uint64_t repeats;        /* so many at first are AllGathers, and of eight sizes by turns; the others ReduceScatters; 0: not so */
+	uint64_t repeats;        /* so many at first are AllGathers, and of eight sizes by turns; the others
+				  * ReduceScatters; 0: not so */
 	uint64_t late_host_ms;   /* when the collector of the last host comes; 0: at first */
 	uint64_t lasts_ms;
 };
@@ -56,7 +57,9 @@ static void note(uint8_t function, uint64_t sequence)
 			return;
 		}
 	cr_assert_lt(end_count, ENDS_MAX);
-	ends[end_count++] = (struct end){ .function = function, .sequence = sequence, .at_ms = sender.now_ms, .hosts = 1u << sender.host };
+	ends[end_count++] = (struct end){
+		.function = function, .sequence = sequence, .at_ms = sender.now_ms, .hosts = 1u << sender.host
+	};
 }
 
 static void hear(void *argument, const void *bytes, size_t length)
@@ -79,11 +82,15 @@ static void begin(struct host *host, uint32_t index, uint64_t calls)
 {
 	const struct node_identity identity = { .job = "j", .host = "h", .start = 1 };
 
-	host->box = (struct rw_box_header){ .host = "h", .job = "j", .created_ns = 1, .world_rank = (int32_t)index, .world_size = HOSTS };
+	host->box = (struct rw_box_header){
+		.host = "h", .job = "j", .created_ns = 1, .world_rank = (int32_t)index, .world_size = HOSTS
+	};
 	host->analysis = analysis_new(false, emit_nothing, NULL);
 	host->half = node_half_new(host->analysis, &identity);
 	const struct analysis_process process = { .id = 1, .pid = 7, .box = &host->box };
-	const struct rw_communicator communicator = { .id = 9, .rank = (int32_t)index, .nranks = HOSTS, .nnodes = HOSTS, .created_ns = 1, .api_count = calls };
+	const struct rw_communicator communicator = {
+		.id = 9, .rank = (int32_t)index, .nranks = HOSTS, .nnodes = HOSTS, .created_ns = 1, .api_count = calls
+	};
 	cr_assert_eq(analysis_add_process(host->analysis, &process), 0);
 	cr_assert_eq(analysis_add_communicator(host->analysis, 1, 0, &communicator), 0);
 }
@@ -105,14 +112,17 @@ static uint64_t next_ns(const struct course *course, uint64_t count, uint64_t at
 {
 	if (count < course->quick)
 		return at_ns + course->quick_us * 1000;
-	return at_ns + (course->burst && (count - course->quick) % course->burst == 0 ? course->pause_ms : course->every_ms) * ms;
+	return at_ns +
+	       (course->burst && (count - course->quick) % course->burst == 0 ? course->pause_ms : course->every_ms) *
+		   ms;
 }
 
 static void play(const struct course *course, unsigned int seed)
 {
 	struct host hosts[HOSTS] = { 0 };
 	struct rw_operation slot = {
-		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK | RW_KNOWN_STARTED | RW_KNOWN_DONE,
+		.known = RW_KNOWN_IDENT | RW_KNOWN_API | RW_KNOWN_LAUNCH | RW_KNOWN_RETURN | RW_KNOWN_TASK |
+			 RW_KNOWN_STARTED | RW_KNOWN_DONE,
 		.count = 5,
 		.root_or_peer = -1,
 		.gpu_source = RW_GPU_SOURCE_WATERMARK,
@@ -126,7 +136,9 @@ static void play(const struct course *course, unsigned int seed)
 	}
 	for (uint64_t now_ms = 100; now_ms < course->lasts_ms; now_ms += 100) {
 		for (; at_ns + 5 * ms <= now_ms * ms; at_ns = next_ns(course, ++count, at_ns)) {
-			bool reduce = course->repeats ? count >= course->repeats : course->reduces && count % course->reduces == course->reduces - 1;
+			bool reduce = course->repeats
+					  ? count >= course->repeats
+					  : course->reduces && count % course->reduces == course->reduces - 1;
 			slot.function = reduce ? RW_FUNCTION_REDUCE_SCATTER : RW_FUNCTION_ALL_GATHER;
 			slot.sequence = reduce ? reduces : count - reduces;
 			slot.count = 5 + (count < course->repeats ? count % 8 : count); /* no step repeats */
@@ -205,7 +217,8 @@ Test(row_reports, come_often_enough_and_on_all_hosts_whatever_the_pace)
 			const struct course *course = &cases[i].course;
 			play(course, seed);
 			uint64_t apart_ms = longest_apart_ms(course, course->quick * course->quick_us / 1000);
-			cr_expect_leq(apart_ms, cases[i].apart_ms, "course %zu: %" PRIu64 " ms from an end on all hosts to the next", i, apart_ms);
+			cr_expect_leq(apart_ms, cases[i].apart_ms,
+				      "course %zu: %" PRIu64 " ms from an end on all hosts to the next", i, apart_ms);
 			cr_expect_eq(count_equal(), end_count, "course %zu: of %u ends %u are on all hosts", i, end_count, count_equal());
 			cr_expect_leq(end_count, course->lasts_ms / 1000, "course %zu: %u rows, more than one a second", i, end_count);
 		}
@@ -221,7 +234,9 @@ Test(row_reports, of_a_host_that_looks_later_are_those_of_the_others)
 			const struct course course = { .every_ms = every_ms[i], .reduces = 2, .late_host_ms = from_ms, .lasts_ms = 60000 };
 			play(&course, 1);
 			uint64_t apart_ms = longest_apart_ms(&course, from_ms);
-			cr_expect_leq(apart_ms, 4500, "every %" PRIu64 " ms, from %" PRIu64 " ms on: %" PRIu64 " ms from an end on all hosts to the next",
+			cr_expect_leq(apart_ms, 4500,
+				      "every %" PRIu64 " ms, from %" PRIu64 " ms on: %" PRIu64
+				      " ms from an end on all hosts to the next",
 				      every_ms[i], from_ms, apart_ms);
 		}
 }

@@ -146,7 +146,8 @@ Test(origin, bytes_that_all_gathered_since_the_last_clean_values_make_it_likely_
 		struct mesh mesh;
 		play_with_bytes(&mesh, 8, cases[i].steps_before, cases[i].again);
 		expect_one(&mesh.job, RW_KIND_NAN, 7, RW_LIKELY);
-		cr_expect(strstr(scanned_loud(&mesh.job)->missing, "whether an earlier operation brought it: its result was not scanned"),
+		cr_expect(strstr(scanned_loud(&mesh.job)->missing,
+				 "whether an earlier operation brought it: its result was not scanned"),
 			  "%s", scanned_loud(&mesh.job)->missing);
 		scanned_free(&mesh.job);
 	}

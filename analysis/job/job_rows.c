@@ -833,6 +833,7 @@ bool job_rows_look(const struct job_rows *rows, const struct world *world, uint3
 	view->late = rows->judge.ranks[index - 1].decided_ns;
 	view->of_level = rows->judge.ranks[index - 1].of_level;
 	view->of_stage = rows->judge.ranks[index - 1].of_stage;
+	view->host_late = row_judge_is_host_late(&rows->judge, index - 1);
 	view->recent = lasted_ms > 0 ? late_ms / lasted_ms : 0;
 	view->comm = world->comms[rank->comm];
 	view->state = view->comm->compared;

@@ -92,7 +92,8 @@ struct job_rows {
 /* How late a rank is. */
 struct job_rows_view {
 	bool late, of_stage;
-	bool of_level; /* late by as much in all rows */
+	bool of_level;  /* late by as much in all rows */
+	bool host_late; /* its host is, as a whole */
 	double recent;                      /* share of the newest JOB_ROWS_RECENT rows, on average */
 	double share;                       /* share of those of the newest JOB_ROWS_TOLD rows in which it was late */
 	double late_ms, host_ms, device_ms; /* sums of these */

@@ -20,6 +20,7 @@ struct view {
 	bool late;     /* decided */
 	bool of_level; /* it is late by as much in all rows */
 	bool of_stage; /* it is late with its whole stage */
+	bool host_late; /* its host is late as a whole */
 	double recent; /* share of the time, of late */
 	double share;  /* that it costs */
 	double late_time, host,
@@ -31,6 +32,7 @@ struct view {
 /* Of one host. */
 struct host_view {
 	uint32_t judged, late, near;
+	bool whole;        /* it is late as a whole, by the middle one of its ranks */
 	bool of_level;     /* those that are decided are of a level, so that noise of a few rows hides who else is */
 	double latest;     /* share of the time, of the latest of its ranks that are decided, … */
 	double level;      /* … and over the rows that show a level */
@@ -53,6 +55,7 @@ static void look_at(const struct job_rows *rows, const struct world *world, uint
 	if (!job_rows_look(rows, world, rank, now_ns, &seen))
 		return;
 	*view = (struct view){ .comm = seen.comm, .late = seen.late, .of_level = seen.of_level, .of_stage = seen.of_stage,
+			       .host_late = seen.host_late,
 			       .recent = seen.recent,
 			       .share = seen.of_level ? job_rows_level(rows, world, rank) : seen.share,
 			       .late_time = seen.late_ms, .host = seen.host_ms, .device = seen.device_ms,
@@ -106,6 +109,7 @@ static void count_late(const struct world *world, struct views *views, uint64_t 
 		struct host_view *host = &views->hosts[world->ranks[i].host];
 		uint64_t since_ns = world->ranks[i].late_ns ? world->ranks[i].late_ns : now_ns;
 		host->judged++;
+		host->whole |= view->host_late;
 		if (!view->late || view->of_stage)
 			continue;
 		host->of_level = (host->of_level || !host->late) && view->of_level;
@@ -152,11 +156,12 @@ static void count_near(const struct world *world, struct views *views)
 	}
 }
 
-/* All its ranks are, one of them for certain: to name that one alone would mislead. */
+/* All its ranks are, one of them for certain, or nearly all with the middle one: to name some would mislead. */
 static bool is_host_late(const struct host_view *host)
 {
-	return host->judged > 1 && host->late && host->near == host->judged &&
-	       is_late_now(host->of_level, host->latest);
+	bool all = host->near == host->judged || (host->whole && host->late * 4 >= host->judged * 3);
+
+	return host->judged > 1 && host->late && all && is_late_now(host->of_level, host->latest);
 }
 
 static bool is_adopted(const struct world *world, uint32_t rank)

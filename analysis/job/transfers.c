@@ -69,8 +69,9 @@ static bool compare(const struct job_rows *rows, struct slower *slower)
 				   .own = change_of(rows, first, offsetof(struct job_rows_whole, own_ms)),
 				   .lasted = change_of(rows, first, offsetof(struct job_rows_whole, lasted_ms)),
 				   .all = true };
+	double least_ms = slower->inside.before_ms + limit_ms(slower) / 2;
 	for (uint64_t row = rows->whole_count - TRANSFERS_NEWEST; row < rows->whole_count; row++)
-		slower->all &= rows->wholes[row % JOB_ROWS_WHOLES].least_inside_ms >= slower->inside.before_ms + limit_ms(slower) / 2;
+		slower->all &= rows->wholes[row % JOB_ROWS_WHOLES].least_inside_ms >= least_ms;
 	return true;
 }
 
@@ -86,7 +87,8 @@ static bool is_slower(const struct slower *slower, uint32_t ranks)
 /* That somebody is late, stands or calls otherwise explains it. */
 static bool has_other_explanation(const struct job_rows *rows, const struct world *world)
 {
-	const uint32_t others = 1u << RW_KIND_STRAGGLER | 1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC;
+	const uint32_t others = 1u << RW_KIND_STRAGGLER | 1u << RW_KIND_HANG | 1u << RW_KIND_GONE |
+				1u << RW_KIND_DESYNC;
 
 	for (uint32_t i = 0; i < rows->count; i++)
 		if (rows->judge.ranks[i].decided_ns)
@@ -111,11 +113,11 @@ static void write_text(struct record *record, const struct job_rows *rows, const
 		snprintf(by, sizeof(by), "%.0f ms a step", rise_ms / rows->steps);
 	else
 		snprintf(by, sizeof(by), "%.0f %% of the time", finding->late.lost_share * 100);
-	snprintf(record->text, sizeof(record->text), "operations of %s take longer by %s than before, for all alike; no rank works longer",
-		 ranks, by);
+	snprintf(record->text, sizeof(record->text),
+		 "operations of %s take longer by %s than before, for all alike; no rank works longer", ranks, by);
 	snprintf(record->advice, sizeof(record->advice),
-		 "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, limits (tc); "
-		 "then the links within each (nvidia-smi nvlink -e)");
+		 "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, limits "
+		 "(tc); then the links within each (nvidia-smi nvlink -e), and what else runs on the GPUs");
 	record->finding.advice = record->advice;
 }
 
@@ -129,9 +131,11 @@ static void add_evidence(struct record *record, const struct slower *slower)
 		 slower->inside.now_ms, slower->lasted.now_ms, slower->inside.before_ms, slower->lasted.before_ms,
 		 slower->own.now_ms, slower->own.before_ms);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "which communicator or link it is: messages hold only how long each rank was inside operations");
+	record_add_missing(record, "which communicator it is, and whether a link is slow or NCCL's kernel waits for room on a GPU "
+				   "that other kernels fill: messages hold only how long each rank was inside operations");
 	if (record->finding.confidence == RW_INCONCLUSIVE)
-		record_add_missing(record, "whether another rank is late each time: own work varies by more than that would add to it");
+		record_add_missing(record, "whether another rank is late each time: own work varies by more than that would "
+					   "add to it");
 }
 
 static void tell(const struct job_rows *rows, const struct world *world, struct findings *findings,

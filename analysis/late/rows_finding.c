@@ -412,7 +412,7 @@ static bool are_few_compared(const struct analysis *analysis, uint32_t rank)
 
 	for (uint32_t i = 0; i < rows->rank_count; i++)
 		alike += rows->ranks[i].group == rows->ranks[rank].group;
-	return alike < ROWS_ALIKE && job_is_partial(&analysis->job);
+	return job_is_partial(&analysis->job) && (analysis->has_judge || alike < ROWS_ALIKE);
 }
 
 static bool is_little(const struct recent *recent)

@@ -158,7 +158,7 @@ bool late_series_is_late(const struct late_series *series, uint32_t index, doubl
 /* All of its rows must be known. */
 static bool open_window(const struct late_series *series, uint32_t index, uint32_t length, struct window *window)
 {
-	double sorted[LATE_SERIES_ROWS_MAX];
+	double sorted[LATE_SERIES_ROWS_LONG];
 	uint32_t half = length / 2;
 
 	*window = (struct window){ .length = length };
@@ -362,9 +362,10 @@ static bool is_proven_over(const struct late_series *series, uint32_t index, con
 
 bool late_series_is_proven(const struct late_series *series, uint32_t index, double row_ms)
 {
+	uint32_t most = does_noise_last(series, index) ? LATE_SERIES_ROWS_MAX : LATE_SERIES_ROWS_LONG;
 	struct window window;
 
-	for (uint32_t length = LATE_SERIES_ROWS_MIN; length <= LATE_SERIES_ROWS_MAX; length++) {
+	for (uint32_t length = LATE_SERIES_ROWS_MIN; length <= most; length++) {
 		if (!open_window(series, index, length, &window))
 			return false;
 		if (is_proven_over(series, index, &window, row_ms))

@@ -15,7 +15,8 @@
 
 enum {
 	LATE_SERIES_ROWS_MIN = 6,   /* rows since it became late, at least, … */
-	LATE_SERIES_ROWS_MAX = 16,  /* … and at most: over more of them noise that lasts is as steady */
+	LATE_SERIES_ROWS_MAX = 16,  /* … and at most: over more of them noise that lasts is as steady; … */
+	LATE_SERIES_ROWS_LONG = 40, /* … where noise does not last, so many at most */
 	LATE_SERIES_BEFORE = 12,    /* known rows before that are looked at, at most, … */
 	LATE_SERIES_BEFORE_MIN = 5, /* … and so many, at least */
 	LATE_SERIES_CALM = 3,       /* in each of them it was late by such a part, at most, … */

@@ -12,12 +12,19 @@ enum {
 	FOLLOWS = 256, /* what is usual of a stage follows it by such a part a row, at most */
 };
 
+/* What one rank of a host was late by. */
+struct at_host {
+	uint32_t place;
+	double longer_ms, less_ms;
+};
+
 /* The stages of a row. */
 struct stages {
 	uint64_t *values;       /* room for two of each rank */
 	uint32_t *numbers;      /* of those that were judged, … */
 	double *own_ms, *times; /* … their work, and room for one of each rank */
 	uint32_t count;
+	struct at_host *at_hosts; /* room for each rank */
 };
 
 /* Stage by stage, and in each group by group. */
@@ -219,6 +226,120 @@ static void decide(struct row_judge *judge, struct late_series *series, uint32_t
 	late_series_open(series, index, *decided_ns);
 }
 
+static bool has_hosts(struct row_judge *judge)
+{
+	uint32_t room = judge->late.places;
+
+	if (room <= judge->host_room)
+		return true;
+	struct row_judge_host *hosts = realloc(judge->hosts, room * sizeof(*hosts));
+	if (!hosts)
+		return false;
+	judge->hosts = hosts;
+	if (!late_series_has(&judge->hosts_late, room))
+		return false;
+	memset(hosts + judge->host_room, 0, (room - judge->host_room) * sizeof(*hosts));
+	judge->host_room = room;
+	return true;
+}
+
+/* Host by host. */
+static int by_host(const void *left, const void *right)
+{
+	const struct at_host *a = left, *b = right;
+
+	return (a->place > b->place) - (a->place < b->place);
+}
+
+/* The middle one of several, the lower one of two: a host is no later than half of its ranks are. */
+static void put_host(struct row_judge *judge, const struct at_host *ranks, uint32_t count, double *values, uint32_t hosts)
+{
+	double middle[2];
+
+	for (int which = 0; which < 2; which++) {
+		for (uint32_t i = 0; i < count; i++)
+			values[i] = which ? ranks[i].less_ms : ranks[i].longer_ms;
+		sort_doubles(values, count);
+		middle[which] = values[(count - 1) / 2];
+	}
+	late_series_put(&judge->hosts_late, ranks[0].place, middle[0], middle[1], hosts);
+}
+
+/* Those whose lateness in this row is known and whose host is, to the front of `ranks`, host by host. */
+static uint32_t collect_at_hosts(const struct row_judge *judge, const struct row_entry *entries, uint32_t count,
+				 struct at_host *ranks)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct late_past *past = &judge->late.pasts[entries[i].rank];
+		uint64_t at = judge->late.row % LATE_SERIES_KEPT;
+		if (entries[i].judged && past->place && !isnan(past->longer_ms[at]))
+			ranks[known++] = (struct at_host){ past->place, past->longer_ms[at], past->less_ms[at] };
+	}
+	qsort(ranks, known, sizeof(*ranks), by_host);
+	return known;
+}
+
+static uint32_t end_of_host(const struct at_host *ranks, uint32_t first, uint32_t count)
+{
+	uint32_t end = first + 1;
+
+	while (end < count && ranks[end].place == ranks[first].place)
+		end++;
+	return end;
+}
+
+static void judge_hosts(struct row_judge *judge, const struct stages *stages, const struct row_entry *entries,
+			uint32_t count, double row_ms)
+{
+	if (!has_hosts(judge))
+		return;
+	uint32_t known = collect_at_hosts(judge, entries, count, stages->at_hosts), hosts = 0;
+	late_series_begin(&judge->hosts_late);
+	for (uint32_t first = 0, end; first < known; first = end) {
+		end = end_of_host(stages->at_hosts, first, known);
+		hosts += end - first >= ROW_JUDGE_OF_HOST;
+	}
+	for (uint32_t first = 0, end; first < known && hosts >= ROW_JUDGE_HOSTS; first = end) {
+		end = end_of_host(stages->at_hosts, first, known);
+		if (end - first >= ROW_JUDGE_OF_HOST)
+			put_host(judge, &stages->at_hosts[first], end - first, stages->times, hosts);
+	}
+	late_series_end(&judge->hosts_late);
+	for (uint32_t place = 1; place < judge->host_room; place++) {
+		struct row_judge_host *host = &judge->hosts[place];
+		decide(judge, &judge->hosts_late, place, row_ms, entries[0].until_ns, &host->decided_ns, &host->clean);
+	}
+}
+
+/* 0: it is not late. */
+static uint64_t host_late_ns(const struct row_judge *judge, uint32_t rank)
+{
+	uint32_t place = judge->late.pasts[rank].place;
+
+	return place && place < judge->host_room ? judge->hosts[place].decided_ns : 0;
+}
+
+bool row_judge_is_host_late(const struct row_judge *judge, uint32_t rank)
+{
+	return host_late_ns(judge, rank);
+}
+
+/* Not every rank of a host need be. */
+static uint64_t late_with_host(const struct row_judge *judge, uint32_t rank)
+{
+	uint32_t place = judge->late.pasts[rank].place;
+	uint64_t decided_ns = host_late_ns(judge, rank);
+	double own_ms = 0, host_ms = 0;
+
+	for (uint32_t back = 0; decided_ns && back < LATE_SERIES_ROWS_MIN; back++) {
+		own_ms += late_series_late_ms(&judge->late, rank, back);
+		host_ms += late_series_late_ms(&judge->hosts_late, place, back);
+	}
+	return own_ms * 2 >= host_ms ? decided_ns : 0;
+}
+
 /* The others would have waited for the next one of them. */
 static double beyond_others(const struct row_judge *judge, const struct row_entry *entries, uint32_t count, uint32_t at)
 {
@@ -251,13 +372,14 @@ static void decide_rank(struct row_judge *judge, struct row_entry *entries, uint
 	struct row_entry *entry = &entries[i];
 	struct row_judge_rank *rank = &judge->ranks[entry->rank];
 	const struct row_judge_stage *stage = &judge->stages[entry->stage];
-	uint64_t own_ns = rank->of_stage ? 0 : rank->decided_ns;
+	uint64_t own_ns = rank->of_stage || rank->of_host ? 0 : rank->decided_ns, host_ns = late_with_host(judge, entry->rank);
 	bool before = rank->decided_ns;
 
 	decide(judge, &judge->late, entry->rank, row_ms, entry->until_ns, &own_ns, &rank->clean);
 	decide_level(judge, entry, row_ms, &own_ns);
 	rank->of_stage = !own_ns && stage->decided_ns;
-	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns;
+	rank->of_host = !own_ns && !rank->of_stage && host_ns;
+	rank->decided_ns = rank->of_stage ? stage->decided_ns : own_ns ? own_ns : host_ns;
 	rank->stage = entry->stage;
 	entry->late_ms = rank->of_stage ? stage->late_ms : late_series_late_ms(&judge->late, entry->rank, 0);
 	if (!rank->of_level && entry->late_ms * 2 < row_judge_cost_ms(row_ms))
@@ -307,6 +429,8 @@ static void judge_row(struct row_judge *judge, struct stages *stages, struct row
 		decide(judge, &judge->stages_late, stages->numbers[i], row_ms, entries[0].until_ns, &stage->decided_ns,
 		       &stage->clean);
 	}
+	if (count)
+		judge_hosts(judge, stages, entries, count, row_ms);
 	for (uint32_t i = 0; i < count; i++)
 		if (entries[i].judged)
 			decide_rank(judge, entries, count, i, row_ms);
@@ -319,13 +443,14 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 		.numbers = calloc(count + 1, sizeof(*found.numbers)),
 		.own_ms = calloc(count + 1, sizeof(*found.own_ms)),
 		.times = calloc(count + 1, sizeof(*found.times)),
+		.at_hosts = calloc(count + 1, sizeof(*found.at_hosts)),
 	};
 
 	for (uint32_t i = 0; i < count; i++) {
 		entries[i].judged = entries[i].begins = false;
 		entries[i].late_ms = entries[i].beyond_ms = 0;
 	}
-	if (found.values && found.numbers && found.own_ms && found.times) {
+	if (found.values && found.numbers && found.own_ms && found.times && found.at_hosts) {
 		count = keep_whole(entries, count);
 		count_operations(judge, entries, count);
 		qsort(entries, count, sizeof(*entries), by_place);
@@ -335,6 +460,7 @@ void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t coun
 	free(found.numbers);
 	free(found.own_ms);
 	free(found.times);
+	free(found.at_hosts);
 }
 
 void row_judge_scale(struct row_judge *judge, double times)
@@ -347,6 +473,7 @@ void row_judge_scale(struct row_judge *judge, double times)
 	}
 	late_series_scale(&judge->late, times);
 	late_series_scale(&judge->stages_late, times);
+	late_series_scale(&judge->hosts_late, times);
 }
 
 void row_judge_forget(struct row_judge *judge)
@@ -355,13 +482,16 @@ void row_judge_forget(struct row_judge *judge)
 		judge->stages[i] = (struct row_judge_stage){ .decided_ns = judge->stages[i].decided_ns };
 	late_series_forget(&judge->late);
 	late_series_forget(&judge->stages_late);
+	late_series_forget(&judge->hosts_late);
 }
 
 void row_judge_free(struct row_judge *judge)
 {
 	free(judge->ranks);
 	free(judge->stages);
+	free(judge->hosts);
 	late_series_free(&judge->late);
 	late_series_free(&judge->stages_late);
+	late_series_free(&judge->hosts_late);
 	*judge = (struct row_judge){ 0 };
 }

@@ -5,8 +5,9 @@
  *
  * A rank is late in a row by what it works longer than the median of the others of its group, and is inside operations
  * less; the smaller of the two, signed. A stage of a pipeline whose ranks all work longer is late by what it works
- * longer than it used to, beyond what the other stages do. analysis/numbers/late_series.h says whether that is beyond
- * chance. docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
+ * longer than it used to, beyond what the other stages do. A host is late by what the middle one of its ranks is late
+ * by: what makes all of them late stands out of the noise of each. analysis/numbers/late_series.h says whether that is
+ * beyond chance. docs/analysis.md, "Late by step". It is not thread safe: one owner calls it.
  */
 #ifndef ANALYSIS_NUMBERS_ROW_JUDGE_H
 #define ANALYSIS_NUMBERS_ROW_JUDGE_H
@@ -20,6 +21,8 @@ enum {
 	ROW_JUDGE_CLEAN = 5,   /* rows in a row without lateness acquit */
 	ROW_JUDGE_PAIRS = 1 << 19, /* of ranks that are compared in a row, at most: who may be late comes to it in a
 				    * later one */
+	ROW_JUDGE_HOSTS = 3,   /* hosts whose ranks are compared, at least, show that one of them is late … */
+	ROW_JUDGE_OF_HOST = 2, /* … and so many of its ranks */
 	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
 };
 #define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */
@@ -49,6 +52,7 @@ struct row_judge_rank {
 	uint32_t clean;      /* rows in a row in which it was not late */
 	uint32_t stage;      /* in its latest row */
 	bool of_stage;       /* it is late with its whole stage */
+	bool of_host;        /* it is late with its whole host, and by itself it is not known to be */
 	bool of_level;       /* it is late by as much in all of its newest rows … */
 	uint64_t level_ns;   /* … and was found so then */
 };
@@ -63,13 +67,21 @@ struct row_judge_stage {
 	uint32_t clean;
 };
 
+/* The ranks of one place (late_series_place()). */
+struct row_judge_host {
+	uint64_t decided_ns;
+	uint32_t clean;
+};
+
 struct row_judge {
 	struct row_judge_rank *ranks;
 	struct row_judge_stage *stages;
 	uint32_t count; /* of ranks and of stages */
+	struct row_judge_host *hosts; /* by place */
+	uint32_t host_room;
 	bool mostly;    /* who is late now and then is left to other tests: to be of a level it must be so in most
 			 * rows */
-	struct late_series late, stages_late;
+	struct late_series late, stages_late, hosts_late; /* by rank, by stage, by place */
 	uint64_t pairs; /* that were compared in the row that is judged */
 };
 
@@ -79,6 +91,8 @@ bool row_judge_has(struct row_judge *judge, uint32_t count);
  * order. row_ms: how long rows usually last; pipelined: stages are compared, too. On lack of memory nobody is judged in
  * it. */
 void row_judge(struct row_judge *judge, struct row_entry *entries, uint32_t count, double row_ms, bool pipelined);
+/* Is the host of this rank late as a whole? */
+bool row_judge_is_host_late(const struct row_judge *judge, uint32_t rank);
 /* Rows are cut anew and last so many times as long: what was seen holds in proportion. */
 void row_judge_scale(struct row_judge *judge, double times);
 /* Rows are cut anew: nothing that was seen holds, but who is taken to be late stays so. */

@@ -10,6 +10,7 @@
 #include "analysis/report/findings.h"
 #include "analysis/job/job_rows.h"
 #include "analysis/job/late.h"
+#include "analysis/job/transfers.h"
 #include "analysis/job/world.h"
 
 enum { RANKS = 8, PER_HOST = 2, COMM = 9, STEP_MS = 150, CALLS = 10, LETTERS = 4096 };
@@ -32,7 +33,7 @@ static uint32_t calls; /* of a row */
 static uint16_t steps;
 static uint8_t function;
 static struct rw_message_row totals[RANKS];
-static double own_ms[RANKS];
+static double own_ms[RANKS], transfer_ms, turns_ms; /* turns: two ranks in turn work so much longer in each row */
 
 /* What becomes of the messages. */
 static double lost;                                      /* this share of them … */
@@ -102,6 +103,8 @@ static void begin_ranks(uint8_t sending)
 	lost = 0;
 	late_ns = 0;
 	twice = false;
+	transfer_ms = 30;
+	turns_ms = 0;
 	lie = NULL;
 	letter_count = 0;
 	memset(numbers, 0, sizeof(numbers));
@@ -194,7 +197,9 @@ static void play_row(void)
 		owns_ms[i] = (own_ms[i] + 3 * sin((double)row * (i + 1.3))) * times;
 		end_ms = fmax(end_ms, owns_ms[i]);
 	}
-	end_ms += 30 * times;
+	for (uint64_t i = 0; i < 2; i++)
+		owns_ms[(row + i) % RANKS] += turns_ms;
+	end_ms += transfer_ms * times + 2 * turns_ms;
 	row++;
 	now_ns += (uint64_t)(end_ms * 1e6);
 	for (int32_t i = 0; i < RANKS; i++) {
@@ -500,6 +505,8 @@ Test(job_rows, a_stage_is_compared_with_its_own_past_over_all_its_communicators,
 static struct heard {
 	unsigned opened, closed;
 	enum rw_scope scope;
+	enum rw_kind kind;
+	enum rw_confidence confidence;
 	size_t ranks;
 	int32_t first;
 	double share;
@@ -514,6 +521,8 @@ static void hear(void *argument, const struct rw_finding *finding)
 	heard.opened += finding->state == RW_FINDING_OPEN;
 	heard.closed += finding->state == RW_FINDING_CLOSED;
 	heard.scope = finding->scope;
+	heard.kind = finding->kind;
+	heard.confidence = finding->confidence;
 	heard.ranks = finding->rank_count;
 	heard.first = finding->ranks[0];
 	heard.share = finding->late.lost_share;
@@ -531,6 +540,7 @@ static void play_and_tell(int count)
 	while (count--) {
 		play_row();
 		late_tick(&rows, &world, &findings, now_ns);
+		transfers_tick(&rows, &world, &findings, now_ns);
 	}
 }
 
@@ -598,5 +608,68 @@ Test(job_rows, a_stage_is_told_once_for_all_its_ranks, .init = begin_pipeline, .
 	}
 	play_and_tell(20);
 	cr_expect_eq(heard.closed, 1, "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, operations_that_take_longer_for_all_alike_are_told_and_name_nobody, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	transfer_ms += 40;
+	play_and_tell(7);
+	cr_expect_eq(heard.opened, 0, "%s", heard.text);
+	play_and_tell(3);
+	cr_expect_eq(heard.opened, 1);
+	cr_expect(heard.kind == RW_KIND_SLOWDOWN && heard.scope == RW_SCOPE_JOB && heard.ranks == RANKS, "%s", heard.text);
+	cr_expect(strstr(heard.text, "longer by 40 ms a step than before"), "%s", heard.text);
+	cr_expect_eq(heard.confidence, RW_LIKELY);
+	play_and_tell(60);
+	cr_expect(heard.opened == 1 && heard.closed == 0, "%s", heard.text);
+	transfer_ms -= 40;
+	play_and_tell(12);
+	cr_expect_eq(heard.closed, 1);
+	findings_free(&findings);
+}
+
+Test(job_rows, ranks_that_are_late_in_turn_are_no_slow_operations_for_certain, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	turns_ms = 40;
+	play_and_tell(60);
+	cr_expect(!heard.opened || (heard.kind == RW_KIND_SLOWDOWN && heard.confidence == RW_INCONCLUSIVE), "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, more_work_for_all_is_no_slow_operation, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	for (int i = 0; i < RANKS; i++)
+		own_ms[i] += 50;
+	play_and_tell(60);
+	cr_expect_eq(heard.opened, 0, "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, for_a_late_rank_no_operation_is_called_slow, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	own_ms[5] += 45;
+	play_and_tell(60);
+	cr_expect(heard.opened == 1 && heard.kind == RW_KIND_STRAGGLER, "%s", heard.text);
+	findings_free(&findings);
+}
+
+/* A rank that is not seen may be the late one. */
+Test(job_rows, operations_of_a_job_of_which_a_rank_is_not_seen_are_not_called_slow, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	lie = only_host_c;
+	transfer_ms += 40;
+	play_and_tell(60);
+	cr_expect_eq(heard.opened, 0, "%s", heard.text);
 	findings_free(&findings);
 }

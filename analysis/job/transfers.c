@@ -104,7 +104,7 @@ static bool has_other_explanation(const struct job_rows *rows, const struct worl
 
 static void write_text(struct record *record, const struct job_rows *rows, const struct slower *slower)
 {
-	const struct rw_finding *finding = &record->finding;
+	struct rw_finding *finding = &record->finding;
 	double rise_ms = rise_of(&slower->inside);
 	char ranks[128], by[48];
 
@@ -115,10 +115,8 @@ static void write_text(struct record *record, const struct job_rows *rows, const
 		snprintf(by, sizeof(by), "%.0f %% of the time", finding->late.lost_share * 100);
 	snprintf(record->text, sizeof(record->text),
 		 "operations of %s take longer by %s than before, for all alike; no rank works longer", ranks, by);
-	snprintf(record->advice, sizeof(record->advice),
-		 "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, limits "
-		 "(tc); then the links within each (nvidia-smi nvlink -e), and what else runs on the GPUs");
-	record->finding.advice = record->advice;
+	finding->advice = "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, "
+			  "limits (tc); then the links within each (nvidia-smi nvlink -e), and what else runs on the GPUs";
 }
 
 static void add_evidence(struct record *record, const struct slower *slower)

@@ -568,6 +568,34 @@ def other_call(failures):
         server.kill()
 
 
+def slow_link(failures):
+    """The link between two hosts becomes slow: to each it looks as if a rank of the other came late, all together know better."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        job = Job(play, server.url())
+        half = job.start_half("--until-idle")
+        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
+        job.ranks = play.start(*stage.under("slow-link", *stage.workload(
+            "--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--elements=50000", "--step-ms=120", "--steps=1000000", "--limit=200",
+            "--fault=link", "--fault-step=40")), **play.plugin())
+        stage.wait_until(lambda: findings(half, kind="slowdown", severity="warning") or job.ranks.popen.poll() is not None, 120)
+        if job.ranks.popen.poll() == 77:
+            print("SKIP a slow link between two hosts: " + job.ranks.err.text())
+        else:
+            told = findings(half, kind="slowdown", severity="warning")
+            failures.check(told and told[0]["ranks"] == [0, 1, 2, 3] and told[0]["scope"] == "job", f"operations are slower, of all: {told}")
+            accused = [value["text"] for value in findings(half, kind="straggler") if value["confidence"] != "inconclusive"]
+            failures.check(not accused, f"nobody is accused: {accused}")
+        job.ranks.popen.terminate()
+        job.ranks.wait(60)
+        for node in job.nodes.values():
+            end(node, failures, "a node's collector")
+        failures.check(half.wait(90) == 0, "the reader ends with them")
+        if failures.count:
+            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        server.kill()
+
+
 def wait_in_circles(failures):
     """Each host sees one rank, which waits, and cannot say for whom: the ranks wait for each other."""
     program = sys.argv[1]
@@ -794,7 +822,7 @@ def run_publishes(failures):
 PARTS = {
     "findings": (findings_of_nodes, wait_in_circles, refused, permitted, run_publishes),
     "outages": (told_before, judges_take_turns, server_restarted, cut_off),
-    "ranks": (alone_of_its_host, other_call, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh),
+    "ranks": (alone_of_its_host, slow_link, other_call, whose_bits, whose_nan, part_of_a_nan, nan_in_a_mesh),
 }
 
 

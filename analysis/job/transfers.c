@@ -114,7 +114,8 @@ static void write_text(struct record *record, const struct job_rows *rows, const
 	else
 		snprintf(by, sizeof(by), "%.0f %% of the time", finding->late.lost_share * 100);
 	snprintf(record->text, sizeof(record->text),
-		 "operations of %s take longer by %s than before, for all alike; no rank works longer", ranks, by);
+		 "operations of %s take longer by %s than before, for all alike; %s", ranks, by,
+		 finding->confidence == RW_LIKELY ? "no rank works longer" : "no rank stands out as late");
 	finding->advice = "check the network between the hosts: link speed and errors (ethtool -S, ibstat), other traffic, "
 			  "limits (tc); then the links within each (nvidia-smi nvlink -e), and what else runs on the GPUs";
 }
@@ -140,7 +141,6 @@ static void tell(const struct job_rows *rows, const struct world *world, struct 
 		 const struct slower *slower, uint64_t now_ns)
 {
 	uint32_t *ranks = calloc(world->rank_room + 1, sizeof(*ranks)), count = 0;
-	const struct record *open = findings_open(findings, RW_KIND_SLOWDOWN, TOLD_JOB);
 	double rise_ms = rise_of(&slower->inside);
 
 	for (uint32_t i = 0; ranks && i < world->rank_room; i++)
@@ -156,8 +156,8 @@ static void tell(const struct job_rows *rows, const struct world *world, struct 
 	finding->severity = RW_WARNING;
 	finding->confidence = rise_of(&slower->own) + slower->own.unrest_ms < rise_ms ? RW_LIKELY : RW_INCONCLUSIVE;
 	finding->arrival = RW_ARRIVAL_GPU;
-	finding->first_seen_ns = open ? open->finding.first_seen_ns : now_ns > since_ns ? now_ns - since_ns : 0;
-	finding->detect_ms = open ? open->finding.detect_ms : (double)(now_ns - finding->first_seen_ns) / 1e6;
+	finding->first_seen_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	finding->detect_ms = (double)(now_ns - finding->first_seen_ns) / 1e6;
 	finding->late.present = true;
 	finding->late.kind = RW_LATE_TRANSFER;
 	finding->late.by_ms = -1;
@@ -168,7 +168,8 @@ static void tell(const struct job_rows *rows, const struct world *world, struct 
 	findings_tell(findings, record, now_ns);
 }
 
-/* What is compared with is soon of slow rows, too: once open it stands until rows are again as they were. */
+/* What is compared with is soon of slow rows, too: once open it stands until rows are again as they were, or a late rank
+ * is found that explains it. */
 void transfers_tick(const struct job_rows *rows, const struct world *world, struct findings *findings, uint64_t now_ns)
 {
 	const struct record *open = findings_open(findings, RW_KIND_SLOWDOWN, TOLD_JOB);
@@ -176,7 +177,8 @@ void transfers_tick(const struct job_rows *rows, const struct world *world, stru
 
 	if (!rows->whole_new || !compare(rows, &slower))
 		return;
-	if (open && rise_of(&slower.inside) <= -limit_ms(&slower) / 2)
+	bool over = rise_of(&slower.inside) <= -limit_ms(&slower) / 2;
+	if (open && (over || has_other_explanation(rows, world)))
 		findings_close(findings, RW_KIND_SLOWDOWN, TOLD_JOB, now_ns);
 	else if (!open && is_slower(&slower, rows->count) && !has_other_explanation(rows, world))
 		tell(rows, world, findings, &slower, now_ns);

@@ -23,7 +23,7 @@ enum {
 #define TRANSFERS_SHARE   0.05 /* … and by this part of it, the larger of the two, … */
 #define TRANSFERS_BEYOND  3.0  /* … and by so many times what the median of as many rows differed by before */
 
-/* Opens, updates and closes the one finding. */
+/* Opens and closes the one finding. */
 void transfers_tick(const struct job_rows *rows, const struct world *world, struct findings *findings, uint64_t now_ns);
 
 #endif

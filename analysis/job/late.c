@@ -156,10 +156,12 @@ static void count_near(const struct world *world, struct views *views)
 	}
 }
 
-/* All its ranks are, one of them for certain, or nearly all with the middle one: to name some would mislead. */
+/* All its ranks are, or nearly all with the middle one: to name some would mislead. Beside one that is late, noise of the
+ * host may make the others seem so: half of them must be known to be. */
 static bool is_host_late(const struct host_view *host)
 {
-	bool all = host->near == host->judged || (host->whole && host->late * 4 >= host->judged * 3);
+	bool all = (host->near == host->judged && host->late * 2 >= host->judged) ||
+		   (host->whole && host->late * 4 >= host->judged * 3);
 
 	return host->judged > 1 && host->late && all && is_late_now(host->of_level, host->latest);
 }

@@ -156,12 +156,11 @@ static void count_near(const struct world *world, struct views *views)
 	}
 }
 
-/* All its ranks are, or nearly all with the middle one: to name some would mislead. Beside one that is late, noise of the
- * host may make the others seem so: half of them must be known to be. */
+/* Nearly all its ranks are known to be, and the others nearly are, or the middle one is: to name some would mislead.
+ * Beside one that is late, noise of the host, or waiting for that one, may make the others seem so. */
 static bool is_host_late(const struct host_view *host)
 {
-	bool all = (host->near == host->judged && host->late * 2 >= host->judged) ||
-		   (host->whole && host->late * 4 >= host->judged * 3);
+	bool all = host->late * 4 >= host->judged * 3 && (host->near == host->judged || host->whole);
 
 	return host->judged > 1 && host->late && all && is_late_now(host->of_level, host->latest);
 }

@@ -403,9 +403,9 @@ static bool may_wait_unseen(const struct job *job, uint32_t rank)
 	return false;
 }
 
-/* Of many hosts with few ranks each, noise that lasts makes one rank stand out on some host: who is late is left to
- * those who compare the ranks of all hosts, by messages or from all boxes. */
-static bool are_few_compared(const struct analysis *analysis, uint32_t rank)
+/* Of many hosts, noise that lasts makes one rank stand out on some host: who is late is left to those who compare the
+ * ranks of all hosts, by messages or from all boxes. Where nobody does, many ranks of one host are enough. */
+static bool is_left_to_judge(const struct analysis *analysis, uint32_t rank)
 {
 	const struct rows *rows = &analysis->rows;
 	uint32_t alike = 0;
@@ -425,7 +425,7 @@ static bool is_left_open(const struct analysis *analysis, uint32_t rank, const s
 	const struct row_judge_rank *judged = &analysis->rows.judge.ranks[rank];
 
 	return is_told_and_over(analysis, rank, recent) || desync_of_rank(analysis, rank, now_ns) ||
-	       are_few_compared(analysis, rank) ||
+	       is_left_to_judge(analysis, rank) ||
 	       (is_little(recent) && judged->of_level && may_wait_unseen(&analysis->job, rank));
 }
 

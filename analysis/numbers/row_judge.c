@@ -290,6 +290,27 @@ static uint32_t end_of_host(const struct at_host *ranks, uint32_t first, uint32_
 	return end;
 }
 
+static double recent_ms(const struct late_series *series, uint32_t index)
+{
+	double sum_ms = 0;
+
+	for (uint32_t back = 0; back < LATE_SERIES_ROWS_MIN; back++)
+		sum_ms += late_series_late_ms(series, index, back);
+	return sum_ms;
+}
+
+/* Those that work with a late rank of their host come a little late elsewhere. */
+static bool is_late_by_one(const struct row_judge *judge, uint32_t place)
+{
+	double host_ms = recent_ms(&judge->hosts_late, place);
+
+	for (uint32_t i = 0; i < judge->count; i++)
+		if (judge->late.pasts[i].place == place && judge->late.pasts[i].open &&
+		    host_ms * LATE_SERIES_BESIDE < recent_ms(&judge->late, i))
+			return true;
+	return false;
+}
+
 static void judge_hosts(struct row_judge *judge, const struct stages *stages, const struct row_entry *entries,
 			uint32_t count, double row_ms)
 {
@@ -309,6 +330,8 @@ static void judge_hosts(struct row_judge *judge, const struct stages *stages, co
 	late_series_end(&judge->hosts_late);
 	for (uint32_t place = 1; place < judge->host_room; place++) {
 		struct row_judge_host *host = &judge->hosts[place];
+		if (!host->decided_ns && is_late_by_one(judge, place))
+			continue;
 		decide(judge, &judge->hosts_late, place, row_ms, entries[0].until_ns, &host->decided_ns, &host->clean);
 	}
 }
@@ -331,13 +354,8 @@ static uint64_t late_with_host(const struct row_judge *judge, uint32_t rank)
 {
 	uint32_t place = judge->late.pasts[rank].place;
 	uint64_t decided_ns = host_late_ns(judge, rank);
-	double own_ms = 0, host_ms = 0;
 
-	for (uint32_t back = 0; decided_ns && back < LATE_SERIES_ROWS_MIN; back++) {
-		own_ms += late_series_late_ms(&judge->late, rank, back);
-		host_ms += late_series_late_ms(&judge->hosts_late, place, back);
-	}
-	return own_ms * 2 >= host_ms ? decided_ns : 0;
+	return decided_ns && recent_ms(&judge->late, rank) * 2 >= recent_ms(&judge->hosts_late, place) ? decided_ns : 0;
 }
 
 /* The others would have waited for the next one of them. */

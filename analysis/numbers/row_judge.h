@@ -22,7 +22,7 @@ enum {
 	ROW_JUDGE_PAIRS = 1 << 19, /* of ranks that are compared in a row, at most: who may be late comes to it in a
 				    * later one */
 	ROW_JUDGE_HOSTS = 3,   /* hosts whose ranks are compared, at least, show that one of them is late … */
-	ROW_JUDGE_OF_HOST = 2, /* … and so many of its ranks */
+	ROW_JUDGE_OF_HOST = 4, /* … and so many of its ranks */
 	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
 };
 #define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */

@@ -414,7 +414,9 @@ static void first(struct job *job)
 		CU(cuStreamSynchronize(job->stream));
 	}
 	job_header(&header);
-	CHECK(header.scan_every > 1 && header.scan_sampled_out == left_out);
+	/* The sum that there is for them is spent sooner on a machine that has no processor for them. */
+	bool spent = (header.scan_host_ns + header.scan_gpu_ns) * 10 >= RW_SCAN_FIRST_MS * UINT64_C(9000000);
+	CHECK(spent || (header.scan_every > 1 && header.scan_sampled_out == left_out));
 	CHECK(header.scan_host_ns + header.scan_gpu_ns < UINT64_C(3000000000));
 	fprintf(stderr, "rank %d: scans took %.3f s of the host and %.3f s of the GPU, now 1 in %u\n", job->rank,
 		(double)header.scan_host_ns / 1e9, (double)header.scan_gpu_ns / 1e9, header.scan_every);

@@ -149,7 +149,7 @@ Test(job, a_signal_sent_to_us_reaches_it, .timeout = 30)
 
 	cr_assert_eq(job_start(&job, (char *[]){ "sleep", "60", NULL }, NULL), 0);
 	kill(getpid(), SIGTERM);
-	cr_expect_not(job_read_signals(&job));
+	job_read_signals(&job); /* it may have ended of it already */
 	cr_expect_eq(status_of(&job), 128 + SIGTERM);
 }
 

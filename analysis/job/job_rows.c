@@ -861,7 +861,8 @@ bool job_rows_are_of_one_stage(const struct job_rows *rows, const struct world *
 size_t job_rows_bytes(const struct job_rows *rows, const struct world *world)
 {
 	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) +
-				     2 * sizeof(struct late_past));
+				     2 * sizeof(struct late_past)) +
+		       rows->judge.host_room * (sizeof(*rows->judge.hosts) + sizeof(struct late_past));
 
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += world->comms[i]->compared ? sizeof(struct comm_rows) : 0;

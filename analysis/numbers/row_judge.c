@@ -299,25 +299,30 @@ static double recent_ms(const struct late_series *series, uint32_t index)
 	return sum_ms;
 }
 
+static void note_named(struct row_judge *judge)
+{
+	for (uint32_t place = 0; place < judge->host_room; place++)
+		judge->hosts[place].named_ms = 0;
+	for (uint32_t i = 0; i < judge->count; i++) {
+		const struct late_past *past = &judge->late.pasts[i];
+		struct row_judge_host *host = &judge->hosts[past->place];
+		if (past->open)
+			host->named_ms = fmax(host->named_ms, recent_ms(&judge->late, i));
+	}
+}
+
 /* Those that work with a late rank of their host come a little late elsewhere. */
 static bool is_late_by_one(const struct row_judge *judge, uint32_t place)
 {
-	double host_ms = recent_ms(&judge->hosts_late, place);
-
-	for (uint32_t i = 0; i < judge->count; i++)
-		if (judge->late.pasts[i].place == place && judge->late.pasts[i].open &&
-		    host_ms * LATE_SERIES_BESIDE < recent_ms(&judge->late, i))
-			return true;
-	return false;
+	return recent_ms(&judge->hosts_late, place) * LATE_SERIES_BESIDE < judge->hosts[place].named_ms;
 }
 
 static void judge_hosts(struct row_judge *judge, const struct stages *stages, const struct row_entry *entries,
 			uint32_t count, double row_ms)
 {
-	if (!has_hosts(judge))
+	if (!judge->late.places || !has_hosts(judge))
 		return;
 	uint32_t known = collect_at_hosts(judge, entries, count, stages->at_hosts), hosts = 0;
-	late_series_begin(&judge->hosts_late);
 	for (uint32_t first = 0, end; first < known; first = end) {
 		end = end_of_host(stages->at_hosts, first, known);
 		hosts += end - first >= ROW_JUDGE_OF_HOST;
@@ -328,6 +333,7 @@ static void judge_hosts(struct row_judge *judge, const struct stages *stages, co
 			put_host(judge, &stages->at_hosts[first], end - first, stages->times, hosts);
 	}
 	late_series_end(&judge->hosts_late);
+	note_named(judge);
 	for (uint32_t place = 1; place < judge->host_room; place++) {
 		struct row_judge_host *host = &judge->hosts[place];
 		if (!host->decided_ns && is_late_by_one(judge, place))
@@ -436,6 +442,7 @@ static void judge_row(struct row_judge *judge, struct stages *stages, struct row
 	judge->pairs = 0;
 	late_series_begin(&judge->late);
 	late_series_begin(&judge->stages_late);
+	late_series_begin(&judge->hosts_late);
 	for (uint32_t i = 0; i < judge->count; i++)
 		judge->stages[i].late_ms = NAN;
 	judge_all(judge, stages, entries, count, pipelined);

@@ -71,6 +71,7 @@ struct row_judge_stage {
 struct row_judge_host {
 	uint64_t decided_ns;
 	uint32_t clean;
+	double named_ms; /* what the latest of its ranks that are named was late by, in the newest LATE_SERIES_ROWS_MIN rows */
 };
 
 struct row_judge {

@@ -68,7 +68,8 @@ static void ask_why(struct asks *asks, struct world *world, uint64_t now_ns, job
 	for (uint32_t i = 0; i < world->rank_room && asked < ASKS_MAX; i++) {
 		struct world_rank *rank = &world->ranks[i];
 		bool why = is_wanted(rank->wanted_ns, now_ns), absence = is_wanted(rank->absence_wanted_ns, now_ns);
-		struct rw_message message = { .type = RW_MESSAGE_ASK, .generation = world->generation, .rank = (int32_t)i };
+		struct rw_message message = { .type = RW_MESSAGE_ASK, .generation = world->generation, .rank = (int32_t)i,
+					      .ask.flags = rank->wanted_of_host ? RW_ASK_HOST : 0 };
 		if ((!why && !absence) || (rank->asked_ns && now_ns < rank->asked_ns + ASKS_EVERY_NS))
 			continue;
 		rank->asked_ns = now_ns;

@@ -536,21 +536,52 @@ static void charge(const struct world *world, const struct job_rows *rows, const
 	free(late);
 }
 
-/* The entries are in another order. */
-static void note_verdicts(struct job_rows *rows, const struct judged *judged, const uint32_t *measured_of)
+/* Of own work by the host or by the device, of those that were compared; 0: of none. */
+static double median_us(const struct row_entry *entries, uint32_t count, const struct judged *judged,
+			const uint32_t *measured_of, bool of_host)
 {
-	for (uint32_t i = 0; i < judged->count; i++) {
-		const struct row_entry *entry = &judged->entries[i];
-		const struct measured *measured = &judged->measured[measured_of[entry->rank]];
-		struct job_rows_rank *rank = &rows->ranks[entry->rank];
-		if (!entry->judged)
+	uint64_t *values = judged->values;
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct measured *measured = &judged->measured[measured_of[entries[i].rank]];
+		if (entries[i].judged)
+			values[known++] = (uint64_t)(of_host ? measured->host_us : measured->device_us);
+	}
+	sort_u64(values, known);
+	return known ? (double)values[(known - 1) / 2] : 0;
+}
+
+/* Of those that are compared with each other. */
+static void note_group(struct job_rows *rows, const struct row_entry *entries, uint32_t count,
+		       const struct judged *judged, const uint32_t *measured_of)
+{
+	double host_us = median_us(entries, count, judged, measured_of, true);
+	double device_us = median_us(entries, count, judged, measured_of, false);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct measured *measured = &judged->measured[measured_of[entries[i].rank]];
+		struct job_rows_rank *rank = &rows->ranks[entries[i].rank];
+		if (!entries[i].judged)
 			continue;
 		rank->rows[rank->count++ % JOB_ROWS_TOLD] = (struct job_rows_row){
-			(float)entry->late_ms,
+			(float)entries[i].late_ms,
 			(float)(measured->lasted_us / 1000),
-			(float)(measured->host_us / 1000),
-			(float)(measured->device_us / 1000),
+			(float)((measured->host_us - host_us) / 1000),
+			(float)((measured->device_us - device_us) / 1000),
 		};
+	}
+}
+
+/* The entries are in another order, those that are compared with each other in a row. */
+static void note_verdicts(struct job_rows *rows, const struct judged *judged, const uint32_t *measured_of)
+{
+	const struct row_entry *entries = judged->entries;
+
+	for (uint32_t first = 0, end; first < judged->count; first = end) {
+		for (end = first + 1; end < judged->count && entries[end].group == entries[first].group;)
+			end++;
+		note_group(rows, &entries[first], end - first, judged, measured_of);
 	}
 }
 

@@ -38,7 +38,8 @@ enum {
 
 /* One rank in one row. */
 struct job_rows_row {
-	float late_ms, lasted_ms, host_ms, device_ms;
+	float late_ms, lasted_ms;
+	float host_ms, device_ms; /* of own work, longer than the median of those that it is compared with */
 };
 
 /* A rank that was compared. */

@@ -165,14 +165,30 @@ static bool is_host_late(const struct host_view *host)
 	return host->judged > 1 && host->late && all && is_late_now(host->of_level, host->latest);
 }
 
-static bool is_adopted(const struct world *world, uint32_t rank)
+/* Its own host finds it late, and knows more; or has until a moment ago: rows still show what is over. */
+static bool is_adopted(const struct world *world, uint32_t rank, uint64_t now_ns)
 {
-	return world->ranks[rank].found & (1u << RW_KIND_STRAGGLER);
+	uint64_t adopted_ns = world->ranks[rank].adopted_ns;
+
+	return adopted_ns && now_ns < adopted_ns + LATE_ADOPTED_NS;
+}
+
+static void note_adopted(struct world *world, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < world->rank_room; i++)
+		if (world->ranks[i].found & (1u << RW_KIND_STRAGGLER))
+			world->ranks[i].adopted_ns = now_ns;
+}
+
+/* By what its host launched late while its GPU was idle, longer than that of others. */
+static bool is_by_host(const struct view *view)
+{
+	return view->host >= view->late_time * 0.9;
 }
 
 static void set_kind(struct rw_finding *finding, const struct view *view)
 {
-	if (view->host >= view->late_time * 0.9)
+	if (is_by_host(view))
 		finding->late.kind = RW_LATE_HOST;
 	else if (view->device > view->host && view->host * 2 < view->late_time)
 		finding->late.kind = RW_LATE_DEVICE;
@@ -392,7 +408,7 @@ static void tell_host(struct world *world, struct findings *findings, const stru
 		if (!views->ranks[i].comm || world->ranks[i].host != host)
 			continue;
 		ranks[count++] = i;
-		adopted |= is_adopted(world, i);
+		adopted |= is_adopted(world, i, now_ns);
 		leave(world, findings, i, now_ns);
 	}
 	if (adopted)
@@ -421,7 +437,7 @@ static void tell_stage(struct world *world, struct findings *findings, const str
 		if (i != first && !(views->ranks[i].of_stage && job_rows_are_of_one_stage(views->rows, world, first, i)))
 			continue;
 		ranks[count++] = i;
-		adopted |= is_adopted(world, i);
+		adopted |= is_adopted(world, i, now_ns);
 		if (i != first)
 			leave(world, findings, i, now_ns);
 	}
@@ -447,11 +463,12 @@ static void consider(struct world *world, struct findings *findings, const struc
 	}
 	if (!rank->late_ns)
 		rank->late_ns = now_ns;
-	if (is_adopted(world, i)) {
+	if (is_adopted(world, i, now_ns)) {
 		leave(world, findings, i, now_ns);
 		return;
 	}
 	rank->wanted_ns = now_ns;
+	rank->wanted_of_host = is_by_host(&views->ranks[i]);
 	bool of_level = views->ranks[i].of_level;
 	if (!is_late_now(of_level, lateness_of(world, views, i, of_level)) || is_host_late(&views->hosts[rank->host]) ||
 	    now_ns < rank->late_ns + LATE_SETTLE_NS ||
@@ -489,6 +506,7 @@ void late_tick(const struct job_rows *rows, struct world *world, struct findings
 {
 	struct views views = { 0 };
 
+	note_adopted(world, now_ns);
 	if (look(rows, world, &views, now_ns) && look_for_partings(world, findings, &views, now_ns)) {
 		count_late(world, &views, now_ns);
 		count_near(world, &views);

@@ -8,6 +8,7 @@
 #include "analysis/report/findings.h"
 #include "analysis/job/job_rows.h"
 
+#define LATE_ADOPTED_NS 20000000000u /* what its host no longer finds, rows show for as long */
 #define LATE_SETTLE_NS 2000000000u /* waits this long for findings of the host itself */
 #define LATE_UPDATE_NS 10000000000u
 /* Of LATE_LEVEL_SHARE: a rank that is late by as much in all rows must still be late by so much. */

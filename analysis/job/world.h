@@ -247,12 +247,14 @@ struct world_rank {
 	bool late_told;    /* see late_ns */
 	/* analysis/job/asks.h: when an answer was last wanted, and when its host was last asked; 0: never. */
 	uint64_t wanted_ns, asked_ns;
+	bool wanted_of_host; /* only what its host did while its GPU was idle */
 	uint64_t absence_wanted_ns; /* likewise: what it does while others wait for it in an init … */
 	uint32_t wanted_parent;     /* … of a split: of which one, as in struct rw_message_ask */
 	uint16_t wanted_splits;
 	struct world_reason *reason; /* NULL none */
 	struct world_birth *birth;   /* NULL: nothing of that was reported */
 	uint64_t late_ns;  /* analysis/job/late.h */
+	uint64_t adopted_ns; /* when its own host last had an open finding that it is late; 0: never */
 	uint32_t row_index; /* analysis/job/job_rows.h */
 };
 

@@ -21,6 +21,7 @@ static const uint64_t evidence_first_ns = 300000000;
 static const uint64_t evidence_wait_ns = 1000000000;
 static const uint64_t update_pause_ns = 1000000000;
 static const uint32_t host_subject = 1u << 31;
+enum { LEAST_ONE_IN = 200 /* of a step: less would read "0 % of the step" */ };
 
 /* Is what makes the rank late its own GPU, which explains none of its mates? */
 static bool is_late_by_its_gpu_alone(struct analysis *analysis, uint32_t rank)
@@ -337,6 +338,8 @@ static void consider(struct analysis *analysis, uint32_t rank, uint32_t *ranks, 
 	if (suspect->intermittent->decided && suspect->intermittent->times < INTERMITTENT_TIMES_SEEN)
 		return; /* steps were numbered anew: its pattern is not known again yet */
 	struct straggler_cost cost = straggler_cost(analysis, ranks, count);
+	if (suspect->open && cost.lost_ns * LEAST_ONE_IN < cost.step_ns)
+		return; /* what was reported stands until it costs something again, or is over */
 	if (!suspect->open && !suspect->intermittent->decided && cost.at_most_ns < suspect_limit_ns(cost.step_ns)) {
 		suspect->decided_ns = 0; /* late, but it costs the job nothing: the tests go on */
 		return;

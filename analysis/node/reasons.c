@@ -40,6 +40,7 @@ void reasons_ask(struct reasons *reasons, const struct job *job, const struct rw
 				.rank = i, .process = process, .id = process->id, .answer_ns = now_ns + REASONS_EVERY_NS
 			};
 		asked->until_ns = now_ns + REASONS_FOR_NS;
+		asked->of_host = message->ask.flags & RW_ASK_HOST;
 	}
 }
 
@@ -72,6 +73,17 @@ static int by_length(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
+/* Those in which the host launched late, to the front. */
+static uint32_t keep_by_host(struct reason_stretch *stretches, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (stretches[i].by_host)
+			stretches[kept++] = stretches[i];
+	return kept;
+}
+
 /* What a rank does longer than others stands out of its own stretches, or all of them are a little longer. */
 static uint32_t find_windows(const struct reason_asked *asked, struct cause_window *windows, bool *by_host)
 {
@@ -80,6 +92,8 @@ static uint32_t find_windows(const struct reason_asked *asked, struct cause_wind
 	uint64_t host_ns = 0, all_ns = 0;
 
 	memcpy(stretches, asked->stretches, kept * sizeof(*stretches));
+	if (asked->of_host)
+		kept = keep_by_host(stretches, kept);
 	qsort(stretches, kept, sizeof(*stretches), by_length);
 	for (; count < kept && count < CAUSE_WINDOWS; count++) {
 		const struct reason_stretch *stretch = &stretches[count];

@@ -29,6 +29,7 @@ struct reason_asked {
 	const struct process *process; /* never dereferenced, as in struct roster_rank */
 	analysis_process_id id;
 	uint64_t until_ns, answer_ns;
+	bool of_host; /* it is late by its host: only stretches in which that launched late count */
 	struct reason_stretch stretches[REASONS_STRETCHES]; /* the newest */
 	uint32_t count;
 	uint32_t tid; /* thread that launched last */

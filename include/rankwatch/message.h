@@ -266,6 +266,8 @@ struct rw_message_finding {
 enum rw_ask_flag {
 	RW_ASK_ABSENCE = 1u << 0, /* others wait for the rank in the init of a communicator. The judge may not know on
 				   * which host it is */
+	RW_ASK_HOST = 1u << 1, /* by its rows the rank is late by what it launched late while its GPU was idle: what
+				* its GPU did otherwise is not asked for */
 };
 
 struct rw_message_ask {

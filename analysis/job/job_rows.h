@@ -66,10 +66,16 @@ struct comm_rows {
 	uint32_t lasted_us;             /* the newest row */
 };
 
-/* A row of which all ranks are known. */
+enum job_rows_time {
+	JOB_ROWS_LEAST_INSIDE, /* of the rank that was inside operations least */
+	JOB_ROWS_OWN,          /* own work of all ranks together */
+	JOB_ROWS_LASTED,       /* how long it lasted, on average */
+	JOB_ROWS_TIMES,
+};
+
+/* A row of which all ranks are known that are still there. */
 struct job_rows_whole {
-	double least_inside_ms;   /* what the rank was inside operations that was so least */
-	double own_ms, lasted_ms; /* own work of all ranks together; and how long the row lasted, on average */
+	double ms[JOB_ROWS_TIMES]; /* of a step, where rows are of steps: then rows of other lengths can be compared */
 };
 
 struct job_rows {
@@ -84,7 +90,8 @@ struct job_rows {
 	double lengths_ms[JOB_ROWS_LENGTHS], row_ms; /* of the newest rows, 0: not known; and their median */
 	double before_ms; /* how long rows lasted before they were cut anew; 0: what is known is of rows as now */
 	struct job_rows_whole wholes[JOB_ROWS_WHOLES]; /* by number % JOB_ROWS_WHOLES, … */
-	uint64_t whole_count; /* … of which there have been so many since rows were cut anew; */
+	uint64_t whole_count; /* … of which there have been so many, all of the same ranks and of steps of as many calls; */
+	uint32_t whole_ranks, whole_known; /* of how many ranks, and how many were known, with those that had left; */
 	bool whole_new;       /* the newest has come in this tick */
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
@@ -100,6 +107,12 @@ struct job_rows_view {
 	const struct world_comm *comm;      /* in which it was compared */
 	const struct comm_rows *state;
 };
+
+/* Of how many steps a row is; 1 where it is of so many calls. */
+static inline uint32_t job_rows_steps(const struct job_rows *rows)
+{
+	return rows->steps ? rows->steps : 1;
+}
 
 /* Judges the rows that have come. */
 void job_rows_tick(struct job_rows *rows, struct world *world, uint64_t now_ns);

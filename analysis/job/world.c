@@ -37,6 +37,15 @@ bool world_is_dead(const struct world_rank *rank)
 	return rank->told && rank->life >= RW_MESSAGE_EXITED;
 }
 
+bool world_has_left(const struct world *world, const struct world_rank *rank)
+{
+	bool left = rank->membership_count;
+
+	for (uint32_t i = 0; left && i < rank->membership_count; i++)
+		left = world_joined(world, rank, i)->members[rank->memberships[i].member].left;
+	return left || world_is_dead(rank);
+}
+
 bool world_is_named(const struct world_rank *rank)
 {
 	return rank->found & (1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC);

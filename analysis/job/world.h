@@ -312,6 +312,8 @@ const struct world_comm *world_comm(const struct world *world, uint64_t id);
 uint64_t world_silent_since(const struct world_host *host);
 /* Whether the rank's process was reported to have ended. */
 bool world_is_dead(const struct world_rank *rank);
+/* Whether the rank takes part in nothing any more: its process has ended, or it has left all its communicators. */
+bool world_has_left(const struct world *world, const struct world_rank *rank);
 /* Whether its own host has named it: as one that hangs, has gone, or has parted from the others. */
 bool world_is_named(const struct world_rank *rank);
 /* Whether a rank of this host is named so: others of the host may wait for that one, and be missing elsewhere. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/job/told.h"
+#include "analysis/network/transfer_rows.h"
 #include "analysis/numbers/trend.h"
 #include "analysis/report/naming.h"
 
@@ -55,7 +56,7 @@ static double rise_of(const struct slower *slower, enum job_rows_time which)
 
 static double limit_ms(const struct slower *slower)
 {
-	return fmax(TRANSFERS_COST_MS, TRANSFERS_SHARE * slower->of[JOB_ROWS_LASTED].before_ms);
+	return fmax(TRANSFERS_COST_NS / 1e6, TRANSFERS_SHARE * slower->of[JOB_ROWS_LASTED].before_ms);
 }
 
 /* False: too few rows are known. */
@@ -170,15 +171,15 @@ static void tell(const struct job_rows *rows, const struct world *world, struct 
 	findings_tell(findings, record, now_ns);
 }
 
-static bool is_over(const struct transfers *transfers, const struct job_rows *rows, const struct world *world,
+static bool is_over(const struct transfers_before *before, const struct job_rows *rows, const struct world *world,
 		    const struct slower *slower)
 {
 	double now_ms = slower->of[JOB_ROWS_LEAST_INSIDE].now_ms / job_rows_steps(rows);
 
-	return now_ms <= transfers->before_ms + transfers->limit_ms / 2 || has_other_explanation(rows, world);
+	return now_ms <= before->inside_ms + before->limit_ms / 2 || has_other_explanation(rows, world);
 }
 
-void transfers_tick(struct transfers *transfers, const struct job_rows *rows, const struct world *world,
+void transfers_tick(struct transfers_before *before, const struct job_rows *rows, const struct world *world,
 		    struct findings *findings, uint64_t now_ns)
 {
 	const struct record *open = findings_open(findings, RW_KIND_SLOWDOWN, TOLD_JOB);
@@ -187,11 +188,11 @@ void transfers_tick(struct transfers *transfers, const struct job_rows *rows, co
 	if (!rows->whole_new)
 		return;
 	bool known = compare(rows, &slower);
-	if (open && (!known || is_over(transfers, rows, world, &slower)))
+	if (open && (!known || is_over(before, rows, world, &slower)))
 		findings_close(findings, RW_KIND_SLOWDOWN, TOLD_JOB, now_ns);
 	if (open || !known || !is_slower(&slower, rows->whole_ranks) || has_other_explanation(rows, world))
 		return;
-	transfers->before_ms = slower.of[JOB_ROWS_LEAST_INSIDE].before_ms / job_rows_steps(rows);
-	transfers->limit_ms = limit_ms(&slower) / job_rows_steps(rows);
+	before->inside_ms = slower.of[JOB_ROWS_LEAST_INSIDE].before_ms / job_rows_steps(rows);
+	before->limit_ms = limit_ms(&slower) / job_rows_steps(rows);
 	tell(rows, world, findings, &slower, now_ns);
 }

@@ -536,7 +536,7 @@ static struct heard {
 } heard;
 static struct job nobody;
 static struct findings findings;
-static struct transfers transfers;
+static struct transfers_before before;
 
 static void hear(void *argument, const struct rw_finding *finding)
 {
@@ -555,7 +555,7 @@ static void hear(void *argument, const struct rw_finding *finding)
 static void listen(void)
 {
 	heard = (struct heard){ 0 };
-	transfers = (struct transfers){ 0 };
+	before = (struct transfers_before){ 0 };
 	findings = (struct findings){ .emit = hear, .job = &nobody };
 }
 
@@ -564,7 +564,7 @@ static void play_and_tell(int count)
 	while (count--) {
 		play_row();
 		late_tick(&rows, &world, &findings, now_ns);
-		transfers_tick(&transfers, &rows, &world, &findings, now_ns);
+		transfers_tick(&before, &rows, &world, &findings, now_ns);
 	}
 }
 

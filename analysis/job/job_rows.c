@@ -96,8 +96,8 @@ static bool sends_rows(const struct job_rows *rows, const struct world *world, c
 {
 	uint64_t until_ns = JOB_ROWS_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
 
-	return member->rows && member->rows->came_ns && (member->rows->steps || !rows->in_steps) && now_ns < member->rows->came_ns + until_ns && !member->left &&
-	       !world_host(world, member->rank)->ended;
+	return member->rows && member->rows->came_ns && (member->rows->steps || !rows->in_steps) &&
+	       now_ns < member->rows->came_ns + until_ns && !member->left && !world_host(world, member->rank)->ended;
 }
 
 /* Where steps are not known a row is so many calls. */
@@ -483,7 +483,8 @@ static void note_ragged(struct job_rows *rows, struct judged *judged, uint32_t f
 	sort_u64(judged->values, count);
 	double usual_us = count ? (double)judged->values[count / 2] : 0;
 	for (uint32_t i = first; i < judged->count; i++)
-		judged->entries[i].ragged = (double)rows->ranks[judged->entries[i].rank].ragged_us > JOB_ROWS_RAGGED * usual_us + JOB_ROWS_RAGGED_US;
+		judged->entries[i].ragged = (double)rows->ranks[judged->entries[i].rank].ragged_us >
+					    JOB_ROWS_RAGGED * usual_us + JOB_ROWS_RAGGED_US;
 }
 
 static void judge_comm(struct job_rows *rows, struct world *world, const struct world_comm *comm,

@@ -2,7 +2,8 @@
 /*
  * Compares the ranks of many hosts row by row (RW_MESSAGE_ROW), and finds who has become late for good. A rank is
  * compared in the largest of its communicators that spans hosts, of which no two members are stages of one pipeline.
- * How late a rank is in a row, and whether that is beyond chance, is judged as on one host (analysis/numbers/row_judge.h).
+ * How late a rank is in a row, and whether that is beyond chance, is judged as on one host
+ * (analysis/numbers/row_judge.h).
  *
  * Rows of a communicator have the same numbers on all hosts. A row is judged once all members have ended it, or have
  * had their time. Where the end of one has not come and a later one has, it is put between its neighbours. A rank of
@@ -21,10 +22,10 @@
 #define JOB_ROWS_GONE_NS   30000000000u /* and four rows: a communicator that ends none for so long is not judged */
 #define JOB_ROWS_LOOK_NS   10000000000u /* after this time it is looked again which communicators there are */
 #define JOB_ROWS_OFTEN_MS  8000 /* while steps are not known, communicators whose rows last longer are not judged */
-#define JOB_ROWS_UNEVEN    0.02   /* of the row: members that differ by so much in its length did not end it equally … */
+#define JOB_ROWS_UNEVEN    0.02 /* of the row: members that differ by so much in its length did not end it equally … */
 #define JOB_ROWS_UNEVEN_US 30000u /* … unless by less than this */
 #define JOB_ROWS_LIKE      3.0 /* where rows last so many times as long, or as short, as before, nothing seen holds */
-#define JOB_ROWS_RAGGED    1.5 /* a rank that sees rows end so many times as irregularly as most do may only seem late … */
+#define JOB_ROWS_RAGGED    1.5 /* who sees rows end so many times as irregularly as most do may only seem late … */
 #define JOB_ROWS_RAGGED_US 200 /* … unless by less than this */
 enum {
 	JOB_ROWS_TOLD = 12,    /* rows that the reported cost covers */
@@ -47,7 +48,8 @@ struct job_rows_rank {
 	uint32_t comm;         /* index of that in which it was compared */
 	uint32_t named;        /* the communicator that has its index for a group, + 1; 0: none has */
 	uint64_t row, seen_ns; /* the newest in which it was compared, and when that was */
-	float ragged_us;       /* how much its rows differ in length from those of others, on average; the weight of older ones decreases */
+	float ragged_us;       /* how much its rows differ in length from those of others, on average; the weight of
+				* older ones decreases */
 	uint64_t count;        /* of rows … */
 	struct job_rows_row rows[JOB_ROWS_TOLD]; /* … by count */
 };

@@ -132,8 +132,9 @@ static void add_evidence(struct record *record, const struct slower *slower)
 		 "together: %.0f ms, %.0f before",
 		 inside->now_ms, lasted->now_ms, inside->before_ms, lasted->before_ms, own->now_ms, own->before_ms);
 	record_add_evidence(record, "messages", -1, what);
-	record_add_missing(record, "which communicator it is, and whether a link is slow or NCCL's kernel waits for room on a GPU "
-				   "that other kernels fill: messages hold only how long each rank was inside operations");
+	record_add_missing(record, "which communicator it is, and whether a link is slow or NCCL's kernel waits for room on "
+				   "a GPU that other kernels fill: messages hold only how long each rank was inside "
+				   "operations");
 	if (record->finding.confidence == RW_INCONCLUSIVE)
 		record_add_missing(record, "whether another rank is late each time: own work varies by more than that would "
 					   "add to it");

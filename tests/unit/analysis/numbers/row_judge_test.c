@@ -36,7 +36,8 @@ static double drawn(uint64_t at, uint32_t which)
 /* Noise of each rank, and of all ranks of a host together. */
 static double own_of(uint32_t rank)
 {
-	return ROW_MS * 0.7 + NOISE_MS * drawn(row, rank) + host_noise_ms * drawn(row / 7, 90 + rank / PER_HOST) + late_ms[rank];
+	return ROW_MS * 0.7 + NOISE_MS * drawn(row, rank) + host_noise_ms * drawn(row / 7, 90 + rank / PER_HOST) +
+	       late_ms[rank];
 }
 
 static void play(int count)

@@ -7,18 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/numbers/splitmix.h"
+
 struct chances {
 	uint64_t state;
 };
 
-/* splitmix64, Steele, Lea and Flood 2014. In (0, 1). */
+/* In (0, 1). */
 static inline double uniform(struct chances *chances)
 {
-	uint64_t mixed = chances->state += 0x9e3779b97f4a7c15u;
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return ((double)((mixed ^ mixed >> 31) >> 11) + 0.5) / 9007199254740992.0;
+	return ((double)(splitmix_next(&chances->state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* Box and Muller 1958. */

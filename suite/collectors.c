@@ -55,7 +55,9 @@ static void open_host(struct suite_collectors *collectors, int number)
 	char name[16];
 
 	snprintf(name, sizeof(name), "h%d", number);
-	const struct node_identity identity = { .job = "suite", .host = name, .boot = { (uint8_t)number, (uint8_t)(number >> 8), 1 },
+	const struct node_identity identity = { .job = "suite",
+						.host = name,
+						.boot = { (uint8_t)number, (uint8_t)(number >> 8), 1 },
 						.start = 1 + (uint64_t)number };
 	host->collectors = collectors;
 	host->analysis = analysis_new(false, note_of_host, host);
@@ -74,7 +76,9 @@ struct suite_collectors *suite_collectors_new(const struct suite_draw *draw, ana
 
 	if (!collectors)
 		suite_give_up();
-	*collectors = (struct suite_collectors){ .draw = draw, .emit = emit, .argument = argument, .chances = { 0x30000u + draw->seed } };
+	*collectors = (struct suite_collectors){
+		.draw = draw, .emit = emit, .argument = argument, .chances = { 0x30000u + draw->seed }
+	};
 	collectors->host_count = draw->apart ? (draw->ranks + draw->per_host - 1) / draw->per_host : 1;
 	collectors->hosts = calloc((size_t)collectors->host_count, sizeof(*collectors->hosts));
 	collectors->judge = draw->apart ? job_half_new("suite", emit, argument) : NULL;

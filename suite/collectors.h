@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collectors of a drawn job, as they look at it: one of all its ranks, or one on each host and the judge of the job,
- * which has only their messages. Of the batches of messages one in 20 never comes, and one in 20 comes 2 s late.
+ * The collectors of a drawn job, as they look at it: one of all its ranks, or one on each host and the judge of the
+ * job, which has only their messages. Of the batches of messages one in 20 never comes, and one in 20 comes 2 s late.
  */
 #ifndef SUITE_COLLECTORS_H
 #define SUITE_COLLECTORS_H

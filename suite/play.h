@@ -21,8 +21,8 @@ struct suite_course {
 	double now_ms, struck_ms;
 };
 
-/* Findings go to `emit`, during which the course is up to date. account: of all ranks, where one collector sees them; else
- * it is not known. NULL: it is not wanted. */
+/* Findings go to `emit`, during which the course is up to date. account: of all ranks, where one collector sees them;
+ * else it is not known. NULL: it is not wanted. */
 void suite_play(const struct suite_draw *draw, struct suite_course *course, analysis_emit *emit, void *argument,
 		struct analysis_account *account);
 

@@ -365,8 +365,8 @@ static void show_end(struct records *records)
 					  lives[i].life, lives[i].status, ns(records->ended_ms + 50));
 }
 
-/* An analysis keeps the GPUs of one machine. Here it may have the ranks of all: those at fault, and some to compare them
- * with. */
+/* An analysis keeps the GPUs of one machine. Here it may have the ranks of all: those at fault, and some to compare
+ * them with. */
 static bool has_shown_gpu(const struct suite_draw *draw, int rank)
 {
 	return rank < GPUS_SHOWN || suite_is_at_fault(draw, rank);

@@ -13,7 +13,8 @@ struct together {
 	uint32_t clean, failed;     /* at the end of the program, and with an error */
 	uint32_t killed, killed_rank; /* by the kernel, or by a signal of a crash: how many, and the last of them */
 	uint32_t absent, absent_rank; /* in no operation when they failed: likewise */
-	uint32_t asked, asked_host;   /* by a signal of a launcher or scheduler: how many, and their host; WORLD_NONE: of several */
+	/* by a signal of a launcher or scheduler: how many, and their host; WORLD_NONE: of several */
+	uint32_t asked, asked_host;
 };
 
 /* Boxes alone only say whether it was through exit(), and that is no end of a program that others wait for. Who ended
@@ -31,13 +32,15 @@ static bool is_failure(enum ending ending)
 	return ending == ENDING_FAILED || ending == ENDING_ABORTED;
 }
 
-/* Whether its host said at the end that it waited in an operation. Hosts round times: a wait of the second before counts,
- * too, and then nobody is named. */
+/* Whether its host said at the end that it waited in an operation. Hosts round times: a wait of the second before
+ * counts, too, and then nobody is named. */
 static const struct world_flight *waited_in(const struct world_rank *rank, const struct world_member *member)
 {
 	const struct world_flight *flight = member->standing ? &member->standing->flight : NULL;
 
-	return flight && flight->heard_ns + ENDS_TOGETHER_NS >= rank->life_ns && flight->flags & RW_MESSAGE_ARRIVED ? flight : NULL;
+	bool was_there = flight && flight->heard_ns + ENDS_TOGETHER_NS >= rank->life_ns;
+
+	return was_there && flight->flags & RW_MESSAGE_ARRIVED ? flight : NULL;
 }
 
 static bool waited(const struct world *world, const struct world_rank *rank)
@@ -120,8 +123,8 @@ static uint32_t count_alive(const struct world *world)
 	return alive;
 }
 
-/* A launcher may kill a host's other ranks once one of them has failed, or all ranks of the job; none kills a single rank
- * of another host. */
+/* A launcher may kill a host's other ranks once one of them has failed, or all ranks of the job; none kills a single
+ * rank of another host. */
 static bool is_killed_first(const struct world *world, const struct together *together)
 {
 	uint32_t host = world->ranks[together->killed_rank].host, victims = 0;
@@ -149,7 +152,8 @@ static bool concerns(const struct world_flight *flight, int32_t comm_rank)
 	return !job_place_is_transfer(flight) || flight->peer_or_root == comm_rank;
 }
 
-static bool is_awaited_by_dead(const struct world *world, const struct world_comm *comm, const struct world_member *missing)
+static bool is_awaited_by_dead(const struct world *world, const struct world_comm *comm,
+			       const struct world_member *missing)
 {
 	for (uint32_t i = 0; i < comm->member_count; i++) {
 		const struct world_member *member = &comm->members[i];
@@ -161,8 +165,8 @@ static bool is_awaited_by_dead(const struct world *world, const struct world_com
 	return false;
 }
 
-/* All others failed while they waited, or its launcher asked them to end, and it had not come where another one waited or
- * waits. A launcher, or a watchdog, may have ended it for being the last. */
+/* All others failed while they waited, or its launcher asked them to end, and it had not come where another one waited
+ * or waits. A launcher, or a watchdog, may have ended it for being the last. */
 static bool is_missed(const struct world *world, const struct together *together, const bool *missing)
 {
 	const struct world_rank *rank = &world->ranks[together->absent_rank];

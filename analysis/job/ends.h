@@ -16,8 +16,8 @@
 
 #define ENDS_TOGETHER_NS 1000000000u /* later ends are consequences of the first */
 #define ENDS_SPREAD      2           /* times as far off as the others are apart is one that failed as they did */
-#define ENDS_VICTIMS     2           /* ranks of other hosts, at least, that failed within that time of the only one that was
-				      * killed; where some rank still runs, one fewer */
+#define ENDS_VICTIMS     2           /* ranks of other hosts, at least, that failed within that time of the only one
+				      * that was killed; where some rank still runs, one fewer */
 
 struct ends_first {
 	uint32_t rank;                 /* WORLD_NONE: none has ended */

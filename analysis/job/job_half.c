@@ -27,6 +27,7 @@ struct job_half {
 	struct world world;
 	struct course course;
 	struct job_rows rows;
+	struct transfers_before before_transfers;
 	struct stand stand;
 	struct births births;
 	struct asks asks;
@@ -142,7 +143,7 @@ void job_half_tick(struct job_half *half, uint64_t now_ns)
 	half->nobody.masked_ns = half->world.masked_ns > MASK_HEARD_NS ? half->world.masked_ns - MASK_HEARD_NS : 0;
 	job_rows_tick(&half->rows, &half->world, now_ns);
 	late_tick(&half->rows, &half->world, &half->findings, now_ns);
-	transfers_tick(&half->rows, &half->world, &half->findings, now_ns);
+	transfers_tick(&half->before_transfers, &half->rows, &half->world, &half->findings, now_ns);
 	judge_standing(half);
 	order_tick(&half->world, &half->findings, now_ns);
 	agreement_tick(&half->world, &half->findings, now_ns);

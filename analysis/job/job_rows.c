@@ -96,8 +96,8 @@ static bool sends_rows(const struct job_rows *rows, const struct world *world, c
 {
 	uint64_t until_ns = JOB_ROWS_WAIT_NS + 4 * (uint64_t)(rows->row_ms * 1e6);
 
-	return member->rows && member->rows->came_ns && (member->rows->steps || !rows->in_steps) && now_ns < member->rows->came_ns + until_ns && !member->left &&
-	       !world_host(world, member->rank)->ended;
+	return member->rows && member->rows->came_ns && (member->rows->steps || !rows->in_steps) &&
+	       now_ns < member->rows->came_ns + until_ns && !member->left && !world_host(world, member->rank)->ended;
 }
 
 /* Where steps are not known a row is so many calls. */
@@ -483,7 +483,8 @@ static void note_ragged(struct job_rows *rows, struct judged *judged, uint32_t f
 	sort_u64(judged->values, count);
 	double usual_us = count ? (double)judged->values[count / 2] : 0;
 	for (uint32_t i = first; i < judged->count; i++)
-		judged->entries[i].ragged = (double)rows->ranks[judged->entries[i].rank].ragged_us > JOB_ROWS_RAGGED * usual_us + JOB_ROWS_RAGGED_US;
+		judged->entries[i].ragged = (double)rows->ranks[judged->entries[i].rank].ragged_us >
+					    JOB_ROWS_RAGGED * usual_us + JOB_ROWS_RAGGED_US;
 }
 
 static void judge_comm(struct job_rows *rows, struct world *world, const struct world_comm *comm,
@@ -618,28 +619,63 @@ static bool are_like_before(struct job_rows *rows)
 	return true;
 }
 
-/* All members of the communicators in which ranks are compared, and no other. */
-static bool is_whole(const struct job_rows *rows, const struct world *world, const struct judged *judged)
+static bool has_left(const struct job_rows *rows, const struct world *world, uint32_t index)
 {
-	for (uint32_t i = 0; i < rows->chosen_count; i++) {
-		const struct world_comm *comm = comm_at(rows, world, i);
-		if (comm->size <= 0 || (uint32_t)comm->size != comm->member_count)
+	return world_has_left(world, &world->ranks[rows->ranks[index].number]);
+}
+
+/* All its members are known, and each was compared, or has left. */
+static bool is_comm_whole(const struct world *world, const struct world_comm *comm)
+{
+	if (comm->size <= 0 || (uint32_t)comm->size != comm->member_count)
+		return false;
+	for (uint32_t i = 0; i < comm->member_count; i++) {
+		const struct world_rank *rank = &world->ranks[comm->members[i].rank];
+		if (!rank->row_index && !world_has_left(world, rank))
 			return false;
 	}
-	return judged->count && judged->count == rows->count;
+	return true;
+}
+
+/* The row is of all ranks that are still there: one that is not seen may be the late one. */
+static bool is_whole(const struct job_rows *rows, const struct world *world, const struct judged *judged)
+{
+	uint32_t there = 0, in_row = 0;
+
+	for (uint32_t i = 0; i < rows->chosen_count; i++)
+		if (!is_comm_whole(world, comm_at(rows, world, i)))
+			return false;
+	for (uint32_t i = 0; i < rows->count; i++)
+		there += !has_left(rows, world, i);
+	for (uint32_t i = 0; i < judged->count; i++)
+		in_row += !has_left(rows, world, judged->entries[i].rank);
+	return judged->count && judged->count == in_row && in_row == there;
+}
+
+/* Rows of other ranks are no measure. */
+static void begin_wholes(struct job_rows *rows, uint32_t ranks)
+{
+	if (rows->whole_ranks != ranks || rows->whole_known != rows->count)
+		rows->whole_count = 0;
+	rows->whole_ranks = ranks;
+	rows->whole_known = rows->count;
 }
 
 static void note_whole(struct job_rows *rows, const struct world *world, const struct judged *judged)
 {
-	struct job_rows_whole whole = { .least_inside_ms = INFINITY };
+	struct job_rows_whole whole = { .ms = { [JOB_ROWS_LEAST_INSIDE] = INFINITY } };
+	double ms_per_ns = 1e-6 / job_rows_steps(rows);
 
 	if (!is_whole(rows, world, judged))
 		return;
+	begin_wholes(rows, judged->count);
 	for (uint32_t i = 0; i < judged->count; i++) {
 		const struct row_entry *entry = &judged->entries[i];
-		whole.least_inside_ms = fmin(whole.least_inside_ms, (double)entry->inside_ns / 1e6);
-		whole.own_ms += (double)entry->own_ns / 1e6;
-		whole.lasted_ms += (double)(entry->own_ns + entry->inside_ns + entry->unseen_ns) / 1e6 / judged->count;
+		double inside_ms = (double)entry->inside_ns * ms_per_ns, own_ms = (double)entry->own_ns * ms_per_ns,
+		       unseen_ms = (double)entry->unseen_ns * ms_per_ns;
+		whole.ms[JOB_ROWS_LEAST_INSIDE] = fmin(whole.ms[JOB_ROWS_LEAST_INSIDE], inside_ms);
+		whole.ms[JOB_ROWS_OWN] += own_ms;
+		whole.ms[JOB_ROWS_LASTED] += (own_ms + inside_ms + unseen_ms) / judged->count;
 	}
 	rows->wholes[rows->whole_count++ % JOB_ROWS_WHOLES] = whole;
 	rows->whole_new = true;
@@ -667,14 +703,15 @@ static void judge(struct job_rows *rows, struct world *world, struct judged *jud
 	free(measured_of);
 }
 
-/* Rows are cut anew. */
-static void begin_anew(struct job_rows *rows, const struct world *world, uint32_t steps)
+/* Rows are cut anew; other_steps: not only as another number of steps of as many calls as before. */
+static void begin_anew(struct job_rows *rows, const struct world *world, uint32_t steps, bool other_steps)
 {
 	rows->steps = steps;
 	rows->next = 0;
 	rows->before_ms = rows->before_ms > 0 ? rows->before_ms : rows->row_ms;
 	rows->row_ms = 0;
-	rows->whole_count = 0;
+	if (other_steps)
+		rows->whole_count = 0;
 	memset(rows->lengths_ms, 0, sizeof(rows->lengths_ms));
 	for (uint32_t i = 0; i < rows->count; i++)
 		rows->ranks[i].row = 0;
@@ -697,7 +734,7 @@ static void fit(struct job_rows *rows, const struct world *world, uint64_t now_n
 	}
 	uint32_t now = (uint32_t)poll_end(&steps);
 	if (now != rows->steps || changed)
-		begin_anew(rows, world, now);
+		begin_anew(rows, world, now, changed);
 }
 
 /* All communicators may have begun anew, further on. */
@@ -754,7 +791,8 @@ static uint32_t take_comparable(struct job_rows *rows, const struct world *world
 static void choose_among(struct job_rows *rows, const struct world *world, struct world_comm **comms, bool *taken,
 			 uint64_t now_ns)
 {
-	uint32_t count = take_comparable(rows, world, comms, now_ns);
+	bool in_steps = rows->in_steps, others = false;
+	uint32_t count = take_comparable(rows, world, comms, now_ns), before = rows->chosen_count;
 
 	qsort(comms, count, sizeof(struct world_comm *), by_worth);
 	rows->chosen_count = 0;
@@ -764,9 +802,14 @@ static void choose_among(struct job_rows *rows, const struct world *world, struc
 			adds |= !taken[comms[i]->members[k].rank];
 			taken[comms[i]->members[k].rank] = true;
 		}
-		if (adds)
-			rows->chosen[rows->chosen_count++] = comms[i]->index;
+		if (!adds)
+			continue;
+		others |= rows->chosen_count >= before || rows->chosen[rows->chosen_count] != comms[i]->index;
+		rows->chosen[rows->chosen_count++] = comms[i]->index;
 	}
+	/* Where the same ones end rows by as many calls as before, these calls were steps. */
+	if (rows->in_steps != in_steps && (others || rows->chosen_count != before))
+		rows->whole_count = 0;
 }
 
 /* In which communicators ranks are compared. */

@@ -2,7 +2,8 @@
 /*
  * Compares the ranks of many hosts row by row (RW_MESSAGE_ROW), and finds who has become late for good. A rank is
  * compared in the largest of its communicators that spans hosts, of which no two members are stages of one pipeline.
- * How late a rank is in a row, and whether that is beyond chance, is judged as on one host (analysis/numbers/row_judge.h).
+ * How late a rank is in a row, and whether that is beyond chance, is judged as on one host
+ * (analysis/numbers/row_judge.h).
  *
  * Rows of a communicator have the same numbers on all hosts. A row is judged once all members have ended it, or have
  * had their time. Where the end of one has not come and a later one has, it is put between its neighbours. A rank of
@@ -21,10 +22,10 @@
 #define JOB_ROWS_GONE_NS   30000000000u /* and four rows: a communicator that ends none for so long is not judged */
 #define JOB_ROWS_LOOK_NS   10000000000u /* after this time it is looked again which communicators there are */
 #define JOB_ROWS_OFTEN_MS  8000 /* while steps are not known, communicators whose rows last longer are not judged */
-#define JOB_ROWS_UNEVEN    0.02   /* of the row: members that differ by so much in its length did not end it equally … */
+#define JOB_ROWS_UNEVEN    0.02 /* of the row: members that differ by so much in its length did not end it equally … */
 #define JOB_ROWS_UNEVEN_US 30000u /* … unless by less than this */
 #define JOB_ROWS_LIKE      3.0 /* where rows last so many times as long, or as short, as before, nothing seen holds */
-#define JOB_ROWS_RAGGED    1.5 /* a rank that sees rows end so many times as irregularly as most do may only seem late … */
+#define JOB_ROWS_RAGGED    1.5 /* who sees rows end so many times as irregularly as most do may only seem late … */
 #define JOB_ROWS_RAGGED_US 200 /* … unless by less than this */
 enum {
 	JOB_ROWS_TOLD = 12,    /* rows that the reported cost covers */
@@ -48,7 +49,8 @@ struct job_rows_rank {
 	uint32_t comm;         /* index of that in which it was compared */
 	uint32_t named;        /* the communicator that has its index for a group, + 1; 0: none has */
 	uint64_t row, seen_ns; /* the newest in which it was compared, and when that was */
-	float ragged_us;       /* how much its rows differ in length from those of others, on average; the weight of older ones decreases */
+	float ragged_us;       /* how much its rows differ in length from those of others, on average; the weight of
+				* older ones decreases */
 	uint64_t count;        /* of rows … */
 	struct job_rows_row rows[JOB_ROWS_TOLD]; /* … by count */
 };
@@ -67,10 +69,16 @@ struct comm_rows {
 	uint32_t lasted_us;             /* the newest row */
 };
 
-/* A row of which all ranks are known. */
+enum job_rows_time {
+	JOB_ROWS_LEAST_INSIDE, /* of the rank that was inside operations least */
+	JOB_ROWS_OWN,          /* own work of all ranks together */
+	JOB_ROWS_LASTED,       /* how long it lasted, on average */
+	JOB_ROWS_TIMES,
+};
+
+/* A row of which all ranks are known that are still there. */
 struct job_rows_whole {
-	double least_inside_ms;   /* what the rank was inside operations that was so least */
-	double own_ms, lasted_ms; /* own work of all ranks together; and how long the row lasted, on average */
+	double ms[JOB_ROWS_TIMES]; /* of a step, where rows are of steps: then rows of other lengths can be compared */
 };
 
 struct job_rows {
@@ -85,7 +93,8 @@ struct job_rows {
 	double lengths_ms[JOB_ROWS_LENGTHS], row_ms; /* of the newest rows, 0: not known; and their median */
 	double before_ms; /* how long rows lasted before they were cut anew; 0: what is known is of rows as now */
 	struct job_rows_whole wholes[JOB_ROWS_WHOLES]; /* by number % JOB_ROWS_WHOLES, … */
-	uint64_t whole_count; /* … of which there have been so many since rows were cut anew; */
+	uint64_t whole_count; /* … of which there have been so many, all of the same ranks and of steps of as many calls; */
+	uint32_t whole_ranks, whole_known; /* of how many ranks, and how many were known, with those that had left; */
 	bool whole_new;       /* the newest has come in this tick */
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
@@ -101,6 +110,12 @@ struct job_rows_view {
 	const struct world_comm *comm;      /* in which it was compared */
 	const struct comm_rows *state;
 };
+
+/* Of how many steps a row is; 1 where it is of so many calls. */
+static inline uint32_t job_rows_steps(const struct job_rows *rows)
+{
+	return rows->steps ? rows->steps : 1;
+}
 
 /* Judges the rows that have come. */
 void job_rows_tick(struct job_rows *rows, struct world *world, uint64_t now_ns);

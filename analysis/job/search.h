@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Searches the first call in which two ranks of a communicator differ whose hashes of their calls differ
- * (analysis/job/order.h), or that wait in different calls. It asks the hosts of both for hashes of ever shorter stretches,
- * then for the calls, and in the end for those that follow, which show what the ranks did otherwise
+ * (analysis/job/order.h), or that wait in different calls. It asks the hosts of both for hashes of ever shorter
+ * stretches, then for the calls, and in the end for those that follow, which show what the ranks did otherwise
  * (analysis/known/alignment.h). docs/messages.md, "Order".
  */
 #ifndef ANALYSIS_JOB_SEARCH_H
@@ -41,8 +41,9 @@ struct search_side {
 
 struct search {
 	struct search_side sides[2];
-	uint64_t from, until; /* the ranks' first `from` calls are equal, and their first `until` calls are not. Once found, call `from`,
-			       * from 0 on, is the first that differs, and the answers are the calls from there on */
+	/* The ranks' first `from` calls are equal, and their first `until` calls are not. Once found, call `from`, from
+	 * 0 on, is the first that differs, and the answers are the calls from there on. */
+	uint64_t from, until;
 	uint64_t begun_ns, found_ns, most; /* most: of the ranks' first calls, as many were to be searched */
 	enum search_state state;
 	uint8_t shift; /* stretches of 2^shift calls are compared */
@@ -58,8 +59,8 @@ void search_tick(struct search *search, uint64_t now_ns);
 /* Whether the host of this side is to be asked now: fills `ask`, and notes that it is asked. */
 bool search_asks(struct search *search, struct search_side *side, uint64_t comm, struct rw_message_ask_calls *ask,
 		 uint64_t now_ns);
-/* Where the ranks' first different call was found: those of this rank, which is one of the two, from that one on. calls:
- * room for RW_CALLED_MAX. Returns how many are known, at least 1. */
+/* Where the ranks' first different call was found: those of this rank, which is one of the two, from that one on.
+ * calls: room for RW_CALLED_MAX. Returns how many are known, at least 1. */
 uint32_t search_calls(const struct search *search, uint32_t rank, struct call *calls);
 
 #endif

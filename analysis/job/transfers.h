@@ -15,15 +15,16 @@
 #include "analysis/job/world.h"
 #include "analysis/report/findings.h"
 
-enum {
-	TRANSFERS_NEWEST = 8,  /* rows that all must show it */
-	TRANSFERS_BEFORE = 24, /* rows before them, at least */
+struct transfers_before {
+	/* What the rank that was inside operations least was so, of a step or row, before they took longer, and by how
+	 * much longer it had to be. Kept while the finding is open: the rows before are soon of slow ones, too. */
+	double inside_ms, limit_ms;
 };
-#define TRANSFERS_COST_MS 20.0 /* a row must take longer by, … */
-#define TRANSFERS_SHARE   0.05 /* … and by this part of it, the larger of the two, … */
-#define TRANSFERS_BEYOND  3.0  /* … and by so many times what the median of as many rows differed by before */
 
-/* Opens and closes the one finding. */
-void transfers_tick(const struct job_rows *rows, const struct world *world, struct findings *findings, uint64_t now_ns);
+/* Opens and closes the one finding. It is over when rows are again as they were before it, when a late rank is found
+ * that explains it, or when nothing is known any more that rows could be compared with: ranks have left or come, or
+ * steps have other calls than before. */
+void transfers_tick(struct transfers_before *before, const struct job_rows *rows, const struct world *world,
+		    struct findings *findings, uint64_t now_ns);
 
 #endif

@@ -37,6 +37,15 @@ bool world_is_dead(const struct world_rank *rank)
 	return rank->told && rank->life >= RW_MESSAGE_EXITED;
 }
 
+bool world_has_left(const struct world *world, const struct world_rank *rank)
+{
+	bool left = rank->membership_count;
+
+	for (uint32_t i = 0; left && i < rank->membership_count; i++)
+		left = world_joined(world, rank, i)->members[rank->memberships[i].member].left;
+	return left || world_is_dead(rank);
+}
+
 bool world_is_named(const struct world_rank *rank)
 {
 	return rank->found & (1u << RW_KIND_HANG | 1u << RW_KIND_GONE | 1u << RW_KIND_DESYNC);
@@ -145,7 +154,8 @@ static bool is_same_row(const struct world_result *left, const struct world_resu
 	return left->function == right->function && left->row == right->row && left->set == right->set;
 }
 
-const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member, const struct world_result *like)
+const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member,
+					const struct world_result *like)
 {
 	const struct world_results *results = results_of(comm, member);
 
@@ -437,7 +447,8 @@ static bool add_membership(struct world_rank *rank, uint32_t comm, uint32_t memb
 }
 
 /* Known, or new: any message about it says that it is one. */
-static struct world_member *find_member(struct taking *taking, struct world_rank *rank, uint64_t id, struct world_comm **comm)
+static struct world_member *find_member(struct taking *taking, struct world_rank *rank, uint64_t id,
+					struct world_comm **comm)
 {
 	struct world *world = taking->world;
 	uint32_t number = (uint32_t)taking->message->rank;
@@ -520,9 +531,10 @@ static bool take_rank(struct taking *taking, struct world_rank *rank)
 	return true;
 }
 
-/* Whoever was left out of a communicator that was shrunk takes another of the same id for it: then two of the ranks claim
- * one place in it, or it has two sizes. */
-static bool is_mixed_by(const struct world_comm *comm, const struct world_member *member, const struct rw_message_member *told)
+/* Whoever was left out of a communicator that was shrunk takes another of the same id for it: then two of the ranks
+ * claim one place in it, or it has two sizes. */
+static bool is_mixed_by(const struct world_comm *comm, const struct world_member *member,
+			const struct rw_message_member *told)
 {
 	if (told->flags & RW_MESSAGE_MIXED || (comm->size && told->size && comm->size != told->size))
 		return true;
@@ -795,7 +807,8 @@ static struct world_results *open_results(struct world_comm *comm, const struct 
 }
 
 /* Of all members: that some of them differ is seen at once. */
-static void compare_result(const struct taking *taking, struct world_agreements *agreements, const struct world_result *result)
+static void compare_result(const struct taking *taking, struct world_agreements *agreements,
+			   const struct world_result *result)
 {
 	struct world_agreement *found = NULL;
 
@@ -1059,7 +1072,8 @@ static void forget(struct world *world)
 	world->comms = NULL;
 	world->ranks = NULL;
 	world->slots = NULL;
-	world->comm_count = world->comm_room = world->rank_room = world->rank_count = world->slot_count = world->birth_count = 0;
+	world->comm_count = world->comm_room = world->rank_room = world->rank_count = world->slot_count =
+	    world->birth_count = 0;
 	world->world_size = -1;
 	for (uint32_t i = 0; i < world->host_count; i++)
 		world->hosts[i].ranks = 0;

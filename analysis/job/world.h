@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hosts, ranks and communicators of a job, as messages report them. Of each kind of message the newest is kept, by the number of its
- * sender's batch, in whatever order batches arrive. A later generation of the job starts with an empty world; messages of an earlier
- * generation are ignored. The world owns everything that its functions return.
+ * The hosts, ranks and communicators of a job, as messages report them. Of each kind of message the newest is kept, by
+ * the number of its sender's batch, in whatever order batches arrive. A later generation of the job starts with an
+ * empty world; messages of an earlier generation are ignored. The world owns everything that its functions return.
  */
 #ifndef ANALYSIS_JOB_WORLD_H
 #define ANALYSIS_JOB_WORLD_H
@@ -212,7 +212,8 @@ struct world_reason {
 /* What its host has last reported of the rank in the init of a communicator, and out of it, while others wait for it
  * there. */
 struct world_birth {
-	uint64_t id, since_ns, heard_ns, number; /* of the init; since_ns and heard_ns of the reader's clock; heard_ns 0: never */
+	/* Of the init; since_ns and heard_ns of the reader's clock; heard_ns 0: never. */
+	uint64_t id, since_ns, heard_ns, number;
 	int32_t size, comm_rank, world_size;
 	uint32_t watchdog_ms;
 	uint8_t life;
@@ -228,7 +229,8 @@ struct world_rank {
 	int32_t pid, world_size, exit_status;
 	uint32_t watchdog_ms;
 	bool told;         /* it was reported by a RW_MESSAGE_RANK */
-	bool only_seen;    /* its host has only seen a process of it (RW_MESSAGE_ABSENT): another one that has its black box is believed */
+	bool only_seen;    /* its host has only seen a process of it (RW_MESSAGE_ABSENT): another one that has its black
+			    * box is believed */
 	uint8_t life, sending;
 	uint64_t life_ns;  /* since when, on the reader's clock */
 	uint64_t went_on_ns; /* when it last went on after it had been stopped; 0: never */
@@ -314,6 +316,8 @@ const struct world_comm *world_comm(const struct world *world, uint64_t id);
 uint64_t world_silent_since(const struct world_host *host);
 /* Whether the rank's process was reported to have ended. */
 bool world_is_dead(const struct world_rank *rank);
+/* Whether the rank takes part in nothing any more: its process has ended, or it has left all its communicators. */
+bool world_has_left(const struct world *world, const struct world_rank *rank);
 /* Whether its own host has named it: as one that hangs, has gone, or has parted from the others. */
 bool world_is_named(const struct world_rank *rank);
 /* Whether a rank of this host is named so: others of the host may wait for that one, and be missing elsewhere. */
@@ -328,7 +332,8 @@ struct world_row *world_row(const struct world_member *member, uint64_t end);
 struct world_row *world_row_place(struct world_rows *rows, uint64_t end);
 
 /* What the member has recently reported about the same results as `like`; NULL: nothing. */
-const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member, const struct world_result *like);
+const struct world_result *world_result(const struct world_comm *comm, const struct world_member *member,
+					const struct world_result *like);
 
 static inline struct world_host *world_host(const struct world *world, uint32_t rank)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/known/values.h"
+#include "base/numbers/splitmix.h"
 
 static void tell(const struct job *job, const struct communicator *communicator, uint32_t member, uint8_t function,
 		 const struct result_row *row, struct outbox *outbox)
@@ -23,15 +24,6 @@ static void tell(const struct job *job, const struct communicator *communicator,
 	outbox_add(outbox, &message);
 }
 
-/* The finalizer of splitmix64 (Vigna): sums of other numbers are other sums. */
-static uint64_t mix(uint64_t number)
-{
-	number += 0x9e3779b97f4a7c15u;
-	number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;
-	number = (number ^ number >> 27) * 0x94d049bb133111ebu;
-	return number ^ number >> 31;
-}
-
 static void add(struct result_rows *results, uint64_t sequence, uint64_t digest)
 {
 	uint64_t number = sequence / RW_RESULTS_ROW, at = sequence % RW_RESULTS_ROW, bit = UINT64_C(1) << at % 64;
@@ -44,7 +36,7 @@ static void add(struct result_rows *results, uint64_t sequence, uint64_t digest)
 	if (row->seen[at / 64] & bit)
 		return; /* it was judged before */
 	row->seen[at / 64] |= bit;
-	row->set += mix(sequence);
+	row->set += splitmix_mix(sequence + SPLITMIX_STEP); /* sums of other numbers are other sums */
 	row->digests += digest;
 	row->operations++;
 }

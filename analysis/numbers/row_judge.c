@@ -109,7 +109,7 @@ static uint32_t keep_alike(const struct row_judge *judge, struct row_entry *entr
 	double usual = values[count / 2];
 	for (uint32_t i = 0; i < count; i++) {
 		struct row_entry entry = entries[i];
-		if (fabs(operations_in_row(judge, &entry) - usual) * ROW_JUDGE_UNLIKE > usual)
+		if (fabs(operations_in_row(judge, &entry) - usual) > ROW_JUDGE_UNLIKE * usual)
 			continue;
 		entries[i] = entries[kept];
 		entries[kept++] = entry;

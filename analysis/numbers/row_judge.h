@@ -23,8 +23,8 @@ enum {
 				    * later one */
 	ROW_JUDGE_HOSTS = 3,   /* hosts whose ranks are compared, at least, show that one of them is late … */
 	ROW_JUDGE_OF_HOST = 4, /* … and so many of its ranks */
-	ROW_JUDGE_UNLIKE = 16, /* who makes one in so many operations more or less than most does not do the same */
 };
+#define ROW_JUDGE_UNLIKE 0.0625 /* of what most make: who makes so many operations more or fewer does other work */
 #define ROW_JUDGE_UNSEEN 0.02   /* of a row, or less, may be unseen */
 #define ROW_JUDGE_KEEPS  0.9375 /* of the operations of a row count with the next one */
 

@@ -35,6 +35,8 @@
 #include "analysis/late/straggler_cause.h"
 #include "analysis/numbers/late_level.h"
 #include "analysis/network/transfer.h"
+#include "analysis/network/transfer_rows.h"
+#include "analysis/numbers/row_judge.h"
 #include "analysis/known/usual.h"
 #include "analysis/known/values.h"
 #include "analysis/hang/version_finding.h"
@@ -79,6 +81,11 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_STRAGGLER, SHARE, LATE_LEVEL_SHARE,
 	    "of the time suffices in each of four parts of 64 steps and 24 s, …"),
 	ROW(RW_KIND_STRAGGLER, FACTOR, LATE_LEVEL_BEYOND, "what any other rank was late by in any of them"),
+	ROW(RW_KIND_STRAGGLER, SHARE, ROW_JUDGE_UNSEEN, "of a step, at most, may be unseen of a rank that is compared, …"),
+	ROW(RW_KIND_STRAGGLER, SHARE, ROW_JUDGE_UNLIKE, "… and it makes so many more or fewer operations than most"),
+	ROW(RW_KIND_STRAGGLER, COUNT, ROW_JUDGE_HOSTS, "hosts, at least, show that one is late as a whole, …"),
+	ROW(RW_KIND_STRAGGLER, COUNT, ROW_JUDGE_OF_HOST, "… each with so many ranks, at least"),
+	ROW(RW_KIND_STRAGGLER, COUNT, ROW_JUDGE_CLEAN, "steps in a row without lateness acquit who was late by step"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_STEPS_MIN, "steps pass before anybody is named without a seen cause"),
 	ROW(RW_KIND_STRAGGLER, COUNT, EXCURSION_EARLY, "steps are early: until then it takes more"),
 	ROW(RW_KIND_STRAGGLER, SHARE, EXCURSION_EARLY_SHARE, "of the step it must cost while steps are early"),
@@ -161,6 +168,11 @@ const struct threshold thresholds[] = {
 	ROW(RW_KIND_SLOWDOWN, TIME, PORT_LEAD_NS, "before and after its begin, network ports are read"),
 	ROW(RW_KIND_SLOWDOWN, FACTOR, PORT_BEYOND, "what a port counted in such a time before is mentioned"),
 	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFER_CLEAN, "steps as before close it"),
+	ROW(RW_KIND_SLOWDOWN, TIME, TRANSFERS_COST_NS, "over hosts: a row of time, at least, must take longer, …"),
+	ROW(RW_KIND_SLOWDOWN, SHARE, TRANSFERS_SHARE, "… and of the row, the larger of the two, …"),
+	ROW(RW_KIND_SLOWDOWN, FACTOR, TRANSFERS_BEYOND, "… what the median of as many rows ever differed by before"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFERS_NEWEST, "rows: their median by all of that, each by half of it"),
+	ROW(RW_KIND_SLOWDOWN, COUNT, TRANSFERS_BEFORE, "rows before, at least, show what is usual"),
 
 	ROWS_OF_VALUES(RW_KIND_NAN),
 	ROWS_OF_VALUES(RW_KIND_INF),

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/numbers/splitmix.h"
 #include "console/dump/box_json.h"
 #include "finding/finding_json.h"
 
@@ -64,11 +65,7 @@ const char *operation_dtype(const struct rw_operation *operation)
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-	/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014). */
-	hash = (hash ^ value) + UINT64_C(0x9e3779b97f4a7c15);
-	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-	return hash ^ hash >> 31;
+	return splitmix_mix((hash ^ value) + SPLITMIX_STEP);
 }
 
 uint64_t operation_flow(const struct rw_operation *operation, const struct rw_communicator *communicator)

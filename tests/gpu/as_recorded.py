@@ -5,8 +5,8 @@
                                            with every recordings/*.jsonl; what a recordings/*.known lists may differ
   as_recorded.py BUILD --record            writes recordings/rehearsal.jsonl anew, after the stand-in was changed
   as_recorded.py --keep RECORDING… NAME    writes recordings/NAME.jsonl: of these recording.jsonl what is compared,
-                                           which is of the parts drill, capture, sequence and stuck (of the call first) and of
-                                           context (of the call defaults)"""
+                                           which is of the parts drill, capture, sequence and stuck (of
+                                           the call first) and of context (of the call defaults)"""
 
 import copy
 import fileinput

@@ -5,6 +5,7 @@ is told once; who comes late, a server that is killed and comes again, a collect
 of us has written. The server comes from PATH, or is fetched from the distribution's package without being installed:
 its service would listen to everybody."""
 
+import contextlib
 import functools
 import json
 import os
@@ -155,8 +156,9 @@ def hashes_on(wire):
 class Job:
     """Ranks of `hosts` claimed hosts, each with a collector of its own that sees no other's boxes."""
 
-    def __init__(self, play, url, hosts=2):
-        self.play, self.url, self.hosts = play, url, hosts
+    def __init__(self, play, server, hosts=2):
+        self.play, self.server, self.hosts = play, server, hosts
+        self.url = server.url()
         self.nodes = {}
         for host in range(hosts):
             self.start_node(host)
@@ -169,10 +171,16 @@ class Job:
                                            RANKWATCH_NATS=self.url, RANKWATCH_DIR=None)
         return self.nodes[host]
 
-    def start_ranks(self, ranks, *fault, **environment):
-        self.ranks = self.play.start(*stage.workload(f"--ranks={ranks}", f"--hosts={self.hosts}",
-                                                     f"--box-dirs={self.play.boxes}",
-                                                     *SIZES, *fault), **self.play.plugin(), **environment)
+    def workload(self, ranks, *options):
+        return stage.workload(f"--ranks={ranks}", f"--hosts={self.hosts}", f"--box-dirs={self.play.boxes}", *SIZES,
+                              *options)
+
+    def start_ranks(self, ranks, *options, **environment):
+        self.ranks = self.play.start(*self.workload(ranks, *options), **self.play.plugin(), **environment)
+
+    def end_ranks(self):
+        self.ranks.popen.terminate()
+        self.ranks.wait(60)
 
     def start_half(self, *more):
         return self.play.start(stage.RANKWATCH, "collect", "--all-nodes", "--nats", self.url, "--findings", "-", *more)
@@ -196,10 +204,41 @@ def end(process, failures, what):
     failures.check(process.wait(30) == 0, f"{what} ends with status 0 at SIGINT")
 
 
+def end_collectors(failures, job, half, untold=None):
+    """The nodes' collectors, none of which has printed `untold`, and with them the reader, which was started with
+    --until-idle."""
+    for node in job.nodes.values():
+        end(node, failures, "a node's collector")
+        if untold:
+            failures.check(untold not in node.out.text_now(), f"which no node could tell:{untold}")
+    failures.check(half.wait(90) == 0, "the reader ends with them")
+
+
+def show_if_failed(failures, *processes):
+    if failures.count:
+        print(*(process.err.text() for process in processes), sep="\n---\n")
+
+
+@contextlib.contextmanager
+def heard_job(failures, hosts=2):
+    """A server, a job without ranks yet, and the reader that hears all its hosts and ends with them. What they wrote is
+    printed at the end if something failed."""
+    with stage.Stage() as play:
+        server = Server(play.dir)
+        try:
+            job = Job(play, server, hosts)
+            half = job.start_half("--until-idle")
+            await_said(failures, half, f"hears {hosts} hosts", "all hosts are heard")
+            yield job, half
+            show_if_failed(failures, half, *job.nodes.values())
+        finally:
+            server.kill()
+
+
 def findings_of_nodes(failures):
     with stage.Stage() as play:
         server = Server(play.dir)
-        job = Job(play, server.url())
+        job = Job(play, server)
         half = job.start_half()
         await_said(failures, half, "hears 2 hosts", "both hosts are heard")
         job.start_ranks(4, "--fault=never", "--fault-rank=2", "--fault-step=6")
@@ -249,8 +288,7 @@ def findings_of_nodes(failures):
                        f"top falls back to who hears all nodes: {top.out.text()}{top.err.text()}")
         end(late, failures, "the second listener")
         failures.check(said(late, "heard 2 hosts with 4 ranks"), "its summary says whom it heard")
-        if failures.count:
-            print(*(process.err.text() for process in (half, late, *job.nodes.values())), sep="\n---\n")
+        show_if_failed(failures, half, late, *job.nodes.values())
         server.kill()
 
 
@@ -352,7 +390,7 @@ def judges_take_turns(failures):
 
     with stage.Stage() as play:
         server = Server(play.dir)
-        job = Job(play, server.url())
+        job = Job(play, server)
         log = play.dir / "commands"
         command = f"cat >> {log}"
         first = job.start_half("--on-finding", command)
@@ -379,12 +417,10 @@ def judges_take_turns(failures):
         ran = [json.loads(line) for line in log.read_text().splitlines()]
         failures.check([value["state"] for value in ran if value["kind"] == "hang"] == ["open"],
                        f"one command for one finding: {ran}")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
+        job.end_ranks()
         for process in (*job.nodes.values(), second):
             end(process, failures, "a collector")
-        if failures.count:
-            print(*(process.err.text() for process in (first, second)), sep="\n---\n")
+        show_if_failed(failures, first, second)
         server.kill()
 
 
@@ -403,7 +439,7 @@ def told_before(failures):
         what = "with JetStream" if jetstream else "without"
         with stage.Stage() as play:
             server = Server(play.dir, *(("-js", "-sd", str(play.dir)) if jetstream else ()))
-            job = Job(play, server.url(), 0)
+            job = Job(play, server, 0)
             job_name = play.dir.name.replace(".", "%2E")
             log = play.dir / "commands"
             command = ("--on-finding", f"cat >> {log}")
@@ -426,17 +462,15 @@ def told_before(failures):
             ran = [value["id"] for value in map(json.loads, log.read_text().splitlines()) if value["state"] == "open"]
             failures.check(sorted(ran) == ["beef-1", "beef-2"] + ([] if jetstream else ["beef-2"]),
                            f"{what}: commands for {ran}")
-            if failures.count:
-                print(*(process.err.text() for process in (first, second)), sep="\n---\n")
+            show_if_failed(failures, first, second)
             server.kill()
 
 
 def server_restarted(failures):
     with stage.Stage() as play:
         server = Server(play.dir)
-        url = server.url()
         server.kill()
-        job = Job(play, url)
+        job = Job(play, server)
         half = job.start_half("--until-idle")
         for process in (*job.nodes.values(), half):
             await_said(failures, process, "nobody answers there", "a server that is not there is one line")
@@ -456,13 +490,11 @@ def server_restarted(failures):
             await_said(failures, node, "connected again", f"node {number} too", 2)
         for process in (*job.nodes.values(), half):
             failures.check(len(said(process, "nobody answers there")) <= 2, "nothing is said again and again")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
+        job.end_ranks()
         for node in job.nodes.values():
             end(node, failures, "a node's collector")
         failures.check(half.wait(90) == 0, "with --until-idle the listener ends when all nodes have")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        show_if_failed(failures, half, *job.nodes.values())
         server.kill()
 
 
@@ -475,7 +507,7 @@ def cut_off(failures):
 
     with stage.Stage() as play:
         server = Server(play.dir)
-        job = Job(play, server.url(), 3)
+        job = Job(play, server, 3)
         half = job.start_half()
         await_said(failures, half, "hears 3 hosts", "all hosts are heard")
         job.start_ranks(3, "--fault=never", "--fault-rank=1", "--fault-step=6")
@@ -500,23 +532,17 @@ def cut_off(failures):
         failures.check(not accused, f"nor gone: {accused}")
         states = [value["state"] for value in findings(half, kind="hang")]
         failures.check(states.count("open") == 1 and "closed" not in states, f"what is so stays open: {states}")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
+        job.end_ranks()
         for process in (*job.nodes.values(), half):
             end(process, failures, "a collector")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
+        show_if_failed(failures, half, *job.nodes.values())
         server.kill()
 
 
 def alone_of_its_host(failures):
     """Each host has one rank of the communicator: no node can name anybody, all together can."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url())
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        wire = Wire(server)
+    with heard_job(failures) as (job, half):
+        wire = Wire(job.server)
         job.start_ranks(2, "--fault=never", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="hang", ranks=[1]), 120)
         failures.check(found and found[0]["where"][0]["host"] == "host-1",
@@ -525,28 +551,17 @@ def alone_of_its_host(failures):
                        "its host is asked why, and answers")
         failures.check(wire.subjects("asks") == {"host-1"}, f"no other is asked: {wire.subjects('asks')}")
         failures.check(REASON not in wire.types("host-0"), "nor answers")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-            failures.check(" HANG " not in node.out.text_now(), "which no node could")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
+        job.end_ranks()
+        end_collectors(failures, job, half, " HANG ")
         accused = [value["text"] for value in findings(half) if value.get("ranks") == [0] and
                    value["confidence"] != "inconclusive"]
         failures.check(not accused, f"the other rank is not accused: {accused}")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
 
 
 def other_call(failures):
     """A rank reduces another type than the others, once; nothing hangs. Each host sees one rank."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url(), 3)
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 3 hosts", "all hosts are heard")
-        wire = Wire(server)
+    with heard_job(failures, 3) as (job, half):
+        wire = Wire(job.server)
         job.start_ranks(3, "--fault=type", "--fault-rank=1", "--fault-step=6")
         found = stage.wait_until(lambda: findings(half, kind="desync"), 120)
         failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely",
@@ -557,43 +572,32 @@ def other_call(failures):
         failures.check(called and called[0]["id"] == found[0]["id"] and "rank 1 calls " in called[0]["text"] and
                        " where ranks 0,2 call " in called[0]["text"],
                        f"and what, by the answers of two hosts: {findings(half, kind='desync')}")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-            failures.check(" DESYNC " not in node.out.text_now(), "which no node could tell")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
+        job.end_ranks()
+        end_collectors(failures, job, half, " DESYNC ")
         if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), hashes_on(wire), sep="\n---\n")
-        server.kill()
+            print(hashes_on(wire), "---", sep="\n")
 
 
 def slow_link(failures):
-    """The link between two hosts becomes slow: to each it looks as if a rank of the other came late, all together know better."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url())
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        job.ranks = play.start(*stage.under("slow-link", *stage.workload(
-            "--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--elements=50000", "--step-ms=120", "--steps=1000000", "--limit=200",
-            "--fault=link", "--fault-step=40")), **play.plugin())
-        stage.wait_until(lambda: findings(half, kind="slowdown", severity="warning") or job.ranks.popen.poll() is not None, 120)
+    """The link between two hosts becomes slow: to each it looks as if a rank of the other came late, all together know
+    better."""
+    with heard_job(failures) as (job, half):
+        job.ranks = job.play.start(*stage.under("slow-link", *job.workload(
+            4, "--elements=50000", "--step-ms=120", "--limit=200", "--fault=link", "--fault-step=40")),
+            **job.play.plugin())
+        stage.wait_until(lambda: findings(half, kind="slowdown", severity="warning") or
+                         job.ranks.popen.poll() is not None, 120)
         if job.ranks.popen.poll() == 77:
             print("SKIP a slow link between two hosts: " + job.ranks.err.text())
         else:
             told = findings(half, kind="slowdown", severity="warning")
-            failures.check(told and told[0]["ranks"] == [0, 1, 2, 3] and told[0]["scope"] == "job", f"operations are slower, of all: {told}")
-            accused = [value["text"] for value in findings(half, kind="straggler") if value["confidence"] != "inconclusive"]
+            failures.check(told and told[0]["ranks"] == [0, 1, 2, 3] and told[0]["scope"] == "job",
+                           f"operations are slower, of all: {told}")
+            accused = [value["text"] for value in findings(half, kind="straggler")
+                       if value["confidence"] != "inconclusive"]
             failures.check(not accused, f"nobody is accused: {accused}")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
+        job.end_ranks()
+        end_collectors(failures, job, half)
 
 
 def wait_in_circles(failures):
@@ -602,12 +606,8 @@ def wait_in_circles(failures):
     for what, hosts, text in (("opposite", 2, "ranks 0,1 wait for each other: rank 0 in AllReduce #"),
                               ("sends", 2, "ranks 0,1 wait for each other: rank 0 in Send #"),
                               ("sends", 3, "ranks 0-2 wait for each other: rank 0 in Send #")):
-        with stage.Stage() as play:
-            server = Server(play.dir)
-            job = Job(play, server.url(), hosts)
-            half = job.start_half("--until-idle")
-            await_said(failures, half, f"hears {hosts} hosts", "all hosts are heard")
-            ranks = play.start(program, hosts, what, play.boxes, **play.plugin())
+        with heard_job(failures, hosts) as (job, half):
+            ranks = job.play.start(program, hosts, what, job.play.boxes, **job.play.plugin())
             found = stage.wait_until(lambda: findings(half, kind="hang"), 60)
             failures.check(found and found[0]["ranks"] == [] and found[0]["confidence"] == "inconclusive" and
                            text in found[0]["text"] and
@@ -615,59 +615,35 @@ def wait_in_circles(failures):
             failures.check(ranks.popen.poll() is None, "and they wait still")
             os.killpg(ranks.popen.pid, signal.SIGKILL)
             ranks.wait(30)
-            for node in job.nodes.values():
-                end(node, failures, "a node's collector")
-                failures.check(" HANG " not in node.out.text_now(), "which no node could tell")
-            failures.check(half.wait(90) == 0, "the reader ends with them")
+            end_collectors(failures, job, half, " HANG ")
             accused = [value["text"] for value in findings(half)
                        if value["ranks"] and value["confidence"] != "inconclusive" and value["severity"] != "notice" and
                        value["kind"] != "gone"]
             failures.check(not accused, f"nobody is accused: {accused}")
             if failures.count:
-                print(*(process.err.text() for process in (ranks, half, *job.nodes.values())), sep="\n---\n")
-                print(half.out.text())
-            server.kill()
+                print(half.out.text(), ranks.err.text(), "", sep="\n---\n")
 
 
 def whose_bits(failures):
     """One bit of one AllReduce's result is another one on rank 1. Each host sees one rank, and has nothing to compare
     it with."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url(), 3)
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 3 hosts", "all hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=3", "--hosts=3", "--mesh=ddp=3", f"--box-dirs={play.boxes}",
-                                               "--steps=1000000",
-                                               "--step-ms=60", "--limit=240"),
-                               **play.plugin(), RANKWATCH_SCAN="all", SIM_NCCL_FLIP="received:1:AllReduce:37:1001:3")
+    with heard_job(failures, 3) as (job, half):
+        job.start_ranks(3, "--mesh=ddp=3", "--step-ms=60", "--elements=16384", RANKWATCH_SCAN="all",
+                        SIM_NCCL_FLIP="received:1:AllReduce:37:1001:3")
         found = stage.wait_until(lambda: findings(half, kind="corruption"), 150)
         failures.check(found and found[0]["ranks"] == [1] and found[0]["confidence"] == "likely",
                        f"whose bits differ: {found}")
         failures.check(found and "AllReduce #0 to #255" in found[0]["text"], f"among which operations: {found}")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-            failures.check(" CORRUPTION " not in node.out.text_now(), "which no node could tell")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
+        job.end_ranks()
+        end_collectors(failures, job, half, " CORRUPTION ")
         failures.check(len(findings(half, kind="corruption")) == 1, "it is told once")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
 
 
 def whose_nan(failures):
     """Rank 2 of host-1 makes a NaN; the ranks of host-0 only receive it."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url())
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", f"--box-dirs={play.boxes}", "--steps=1000000",
-                                               "--step-ms=150",
-                                               "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
-                               **play.plugin(), RANKWATCH_SCAN="all")
+    with heard_job(failures) as (job, half):
+        job.start_ranks(4, "--step-ms=150", "--elements=16384", "--fault=nan", "--fault-rank=2", "--fault-index=700",
+                        RANKWATCH_SCAN="all")
         found = stage.wait_until(lambda: findings(half, kind="nan"), 120)
         failures.check(found and found[0]["ranks"] == [2] and found[0]["values"]["origin"] == "born",
                        f"who made it: {found}")
@@ -675,32 +651,20 @@ def whose_nan(failures):
         failures.check(echo, "the host of those who received it says what it sees")
         failures.check("ranks that are seen here were clean" in job.nodes[0].out.text_now(),
                        "and that it came from elsewhere")
-        wire = Wire(server)
+        wire = Wire(job.server)
         failures.check(stage.wait_until(lambda: "host-0" in wire.subjects("findings"), 60), "and says it again")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
+        job.end_ranks()
+        end_collectors(failures, job, half)
         others = [value for value in findings(half, kind="nan") if value["ranks"] != [2]]
         failures.check(not others, f"it is told once, of the rank that made it: {others}")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
 
 
 def part_of_a_nan(failures):
     """The plugin by itself does not see inputs that an in-place AllReduce overwrites: each host sees that one of its
     ranks may have made it."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url())
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 2 hosts", "both hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=2", "--mesh=ddp=4", f"--box-dirs={play.boxes}",
-                                               "--steps=1000000", "--step-ms=150",
-                                               "--limit=240", "--fault=nan", "--fault-rank=2", "--fault-index=700"),
-                               **play.plugin(), RANKWATCH_SCAN="all")
+    with heard_job(failures) as (job, half):
+        job.start_ranks(4, "--mesh=ddp=4", "--step-ms=150", "--elements=16384", "--fault=nan", "--fault-rank=2",
+                        "--fault-index=700", RANKWATCH_SCAN="all")
         found = stage.wait_until(lambda: findings(half, kind="nan", ranks=[0, 1, 2, 3]), 120)
         failures.check(found and found[-1]["confidence"] == "inconclusive" and
                        "made by one of ranks 0-3" in found[-1]["text"] and
@@ -709,46 +673,29 @@ def part_of_a_nan(failures):
         failures.check(saw == ["host host-0 saw it on ranks 0,1", "host host-1 saw it on ranks 2,3"],
                        f"who saw it where: {saw}")
         time.sleep(5)  # two signs of life of each host
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
+        job.end_ranks()
+        end_collectors(failures, job, half)
         for node in job.nodes.values():
-            end(node, failures, "a node's collector")
             failures.check("in the result of" in node.out.text_now(), "it told its part")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
         told = [(value["state"], value["id"]) for value in findings(half, kind="nan")]
         failures.check([state for state, _ in told].count("open") == 1 and len({name for _, name in told}) == 1,
                        f"it is told once: {told}")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
 
 
 def nan_in_a_mesh(failures):
     """Each host sees one rank, and meets the NaN first in another operation: of a communicator of which another rank
     had it before, but for rank 1."""
-    with stage.Stage() as play:
-        server = Server(play.dir)
-        job = Job(play, server.url(), 4)
-        half = job.start_half("--until-idle")
-        await_said(failures, half, "hears 4 hosts", "all hosts are heard")
-        job.ranks = play.start(*stage.workload("--ranks=4", "--hosts=4", "--mesh=fsdp=2,tp=2",
-                                               f"--box-dirs={play.boxes}", "--steps=1000000", "--step-ms=150",
-                                               "--limit=240", "--fault=nan", "--fault-rank=1", "--fault-index=700"),
-                               **play.plugin(), RANKWATCH_SCAN="all")
+    with heard_job(failures, 4) as (job, half):
+        job.start_ranks(4, "--mesh=fsdp=2,tp=2", "--step-ms=150", "--elements=16384", "--fault=nan", "--fault-rank=1",
+                        "--fault-index=700", RANKWATCH_SCAN="all")
         failures.check(stage.wait_until(lambda: findings(half, kind="nan"), 120), "it is told")
-        wire = Wire(server)
+        wire = Wire(job.server)
         failures.check(stage.wait_until(lambda: len(wire.subjects("findings")) >= 2, 60),
                        "several hosts say again what they see")
-        job.ranks.popen.terminate()
-        job.ranks.wait(60)
-        for node in job.nodes.values():
-            end(node, failures, "a node's collector")
-        failures.check(half.wait(90) == 0, "the reader ends with them")
+        job.end_ranks()
+        end_collectors(failures, job, half)
         told = {(value["id"], tuple(value["ranks"])) for value in findings(half, kind="nan")}
         failures.check([ranks for _, ranks in told] == [(1,)], f"one NaN is one finding, and rank 1's: {told}")
-        if failures.count:
-            print(*(process.err.text() for process in (half, *job.nodes.values())), sep="\n---\n")
-        server.kill()
 
 
 def refused(failures):

@@ -2,6 +2,7 @@
 /* What looks like a fault of one rank and is none. */
 #include <stdint.h>
 
+#include "base/numbers/splitmix.h"
 #include "sim/workload/faults/fault.h"
 #include "sim/workload/job/clock.h"
 
@@ -31,14 +32,10 @@ static void be_slow_together(struct fault *fault, int step)
 		clock_sleep_ms(TOGETHER_MS);
 }
 
-/* splitmix64: the same for the same rank and step in every run. */
+/* The same for the same rank and step in every run. */
 static uint64_t dice(int rank, int step)
 {
-	uint64_t x = ((uint64_t)rank << 32 | (unsigned int)step) + 0x9e3779b97f4a7c15;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
+	return splitmix_mix(((uint64_t)rank << 32 | (unsigned int)step) + SPLITMIX_STEP);
 }
 
 static int jitter_us(const struct fault *fault, int step)

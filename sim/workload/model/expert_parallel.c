@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/numbers/splitmix.h"
 #include "sim/workload/model/site.h"
 #include "sim/workload/training/collective.h"
 
@@ -47,11 +48,9 @@ void expert_parallel_close(struct expert_parallel *ep)
 static size_t routed(const struct expert_parallel *ep, int from, int to, int index)
 {
 	uint64_t x = ((uint64_t)ep->training->step << 32) + index * 4096 + ep->group->members[from] * 64 +
-		     ep->group->members[to] + 0x9e3779b97f4a7c15;
+		     ep->group->members[to] + SPLITMIX_STEP;
 
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9; /* splitmix64 */
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return even_share(ep) * (LEAST_PERCENT + (x ^ x >> 31) % (MOST_PERCENT - LEAST_PERCENT + 1)) / 100;
+	return even_share(ep) * (LEAST_PERCENT + splitmix_mix(x) % (MOST_PERCENT - LEAST_PERCENT + 1)) / 100;
 }
 
 static void route(struct expert_parallel *ep, int index)

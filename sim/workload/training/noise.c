@@ -4,18 +4,15 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Uniform above 0 and up to 1, from place and number alone (splitmix64). */
+#include "base/numbers/splitmix.h"
+
+/* Uniform above 0 and up to 1, from place and number alone. */
 static double uniform(int rank, int step, int number)
 {
 	uint64_t x = ((uint64_t)(unsigned int)rank << 40) + ((uint64_t)(unsigned int)step << 8) + (uint64_t)number +
-		     0x9e3779b97f4a7c15;
+		     SPLITMIX_STEP;
 
-	for (int i = 0; i < 2; i++) {
-		x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-		x = (x ^ x >> 27) * 0x94d049bb133111eb;
-		x ^= x >> 31;
-	}
-	return (double)((x >> 11) + 1) / 9007199254740992.0;
+	return (double)((splitmix_mix(splitmix_mix(x)) >> 11) + 1) / 9007199254740992.0;
 }
 
 /* Box and Muller. */

@@ -5,15 +5,12 @@
 
 #include "analysis/explain/levels.h"
 #include "analysis/numbers/trend.h"
+#include "base/numbers/splitmix.h"
 
 /* From 0 to below 1, the same in each run. */
 static double noise(size_t i)
 {
-	uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15u;
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return (double)((mixed ^ mixed >> 31) >> 11) / 9007199254740992.0;
+	return (double)(splitmix_mix((i + 1) * SPLITMIX_STEP) >> 11) / 9007199254740992.0;
 }
 
 Test(trend, counts_the_pairs_that_rise)

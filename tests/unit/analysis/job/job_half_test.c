@@ -16,7 +16,8 @@
 static struct many_hosts_job usual(enum many_hosts_shape shape, enum many_hosts_fault fault)
 {
 	return (struct many_hosts_job){
-		.hosts = 4, .per_host = 2, .stages = 2, .shape = shape, .operations = shape == MANY_PIPELINE || shape == MANY_CUBE ? 8 : 20,
+		.hosts = 4, .per_host = 2, .stages = 2, .shape = shape,
+		.operations = shape == MANY_PIPELINE || shape == MANY_CUBE ? 8 : 20,
 		.step_ms = 500, .jitter = 0.05, .noise = 0.02, .lasts = 0.5, .differences = 0.01, .uneven = 0.2,
 		.fault = fault, .rank = 3, .slow = 0.25, .at_s = 20, .seconds = 80, .lose = 0.05, .delay_ms = 500, .seed = 11,
 	};
@@ -209,7 +210,9 @@ Test(job_half, takes_no_cause_of_a_slow_host_whose_ranks_have_different_ones)
 				found = &result.findings[i];
 		cr_assert_not_null(found, "%d", differ);
 		cr_expect_eq(found->class_, differ ? RW_CAUSE_UNKNOWN : RW_CAUSE_IO, "%d: %s", differ, found->cause);
-		cr_expect(strstr(found->cause, differ ? "different reasons: rank 2 fsync(2) on /data/step.pt, rank 3 clock_nano" : "fsync(2)"),
+		cr_expect(strstr(found->cause,
+				 differ ? "different reasons: rank 2 fsync(2) on /data/step.pt, rank 3 clock_nano"
+					: "fsync(2)"),
 			  "%d: %s", differ, found->cause);
 	}
 }
@@ -298,7 +301,8 @@ Test(job_half, notes_a_rank_of_which_nothing_is_known_until_it_takes_too_long)
 	job.watchdog_ms = 25000;
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_HANG, 3);
-	cr_expect_lt(many_hosts_find(&result, RW_KIND_HANG, true)->at_s, usual_s - 15, "it is told at half of a short watchdog");
+	cr_expect_lt(many_hosts_find(&result, RW_KIND_HANG, true)->at_s, usual_s - 15,
+		     "it is told at half of a short watchdog");
 }
 
 Test(job_half, tells_who_is_gone_or_stopped)
@@ -374,7 +378,8 @@ Test(job_half, names_who_calls_something_else_than_most)
 	many_hosts_play(&job, &result);
 	expect_named(&result, RW_KIND_DESYNC, 3);
 	cr_expect_str_eq(many_hosts_find(&result, RW_KIND_DESYNC, true)->text,
-			   "rank 3 calls AllGather #0 of 1048576 bf16 on a communicator of 4 ranks where ranks 1,5,7 call AllReduce #37 of 1048576 bf16");
+			 "rank 3 calls AllGather #0 of 1048576 bf16 on a communicator of 4 ranks where ranks 1,5,7 "
+			 "call AllReduce #37 of 1048576 bf16");
 	/* Of two, nobody knows which is right. */
 	job = usual(MANY_PIPELINE, MANY_DESYNC);
 	job.seconds = 40;
@@ -386,7 +391,8 @@ Test(job_half, names_who_calls_something_else_than_most)
 	cr_expect_eq(found->confidence, RW_INCONCLUSIVE);
 }
 
-/* Nothing hangs, and each host sees one rank of the communicator: only all hosts together show that one of them made another call. */
+/* Nothing hangs, and each host sees one rank of the communicator: only all hosts together show that one of them made
+ * another call. */
 Test(job_half, names_who_made_another_call_though_all_went_on)
 {
 	struct many_hosts_result result;
@@ -405,7 +411,8 @@ Test(job_half, names_who_made_another_call_though_all_went_on)
 	char told[256];
 	cr_assert_gt(result.erred, 300);
 	snprintf(told, sizeof(told),
-		 "rank 3 calls AllGather #%lu of 1048577 bf16 on a communicator of 8 ranks where ranks 0-2,4-7 call AllGather #%lu of 1048576 bf16",
+		 "rank 3 calls AllGather #%lu of 1048577 bf16 on a communicator of 8 ranks where ranks 0-2,4-7 call "
+		 "AllGather #%lu of 1048576 bf16",
 		 result.erred, result.erred);
 	cr_expect_str_eq(found->text, told);
 	/* A rank of its own host has made the usual call, and too few ranks are on that host for it to name one. */
@@ -430,7 +437,7 @@ Test(job_half, names_who_made_another_call_though_all_went_on)
 	cr_expect(strstr(found->text, "1048577 bf16"), "%s", found->text);
 }
 
-/* A third of the asks and of the answers is lost, and what comes is late: the ranks are named without waiting for it. */
+/* A third of the asks and of the answers is lost, and what comes is late: the ranks are named without waiting. */
 Test(job_half, names_the_call_that_differs_though_much_is_lost)
 {
 	struct many_hosts_result result;
@@ -496,7 +503,8 @@ Test(job_half, names_nobody_where_halves_made_different_calls)
 	cr_expect_eq(result.count, 1, "it is told once");
 }
 
-/* Data parallelism from host to host: each host has one rank of a communicator, and none sees that its result is another. */
+/* Data parallelism from host to host: each host has one rank of a communicator, and none sees that its result is
+ * another. */
 Test(job_half, names_whose_result_is_another)
 {
 	static const enum many_hosts_shape shapes[] = { MANY_MESH, MANY_FLAT };
@@ -514,7 +522,8 @@ Test(job_half, names_whose_result_is_another)
 		cr_expect_eq(found->confidence, RW_LIKELY);
 		cr_expect_eq(found->severity, RW_CRITICAL);
 		cr_expect_lt(found->at_s, job.at_s + 70, "%s after %.1f s", found->text, found->at_s);
-		cr_expect_not_null(strstr(found->text, "rank 3 has another result than all others in one or more of All"), "%s", found->text);
+		cr_expect(strstr(found->text, "rank 3 has another result than all others in one or more of All"), "%s",
+			  found->text);
 		cr_expect_not_null(strstr(found->evidence, "by the messages of their hosts"), "%s", found->evidence);
 		cr_expect_eq(result.count, 1, "it is told once: %s", result.findings[1].text);
 	}
@@ -562,7 +571,8 @@ Test(job_half, names_neither_of_two_whose_results_differ)
 	cr_expect_eq(found->rank_count, 2);
 }
 
-/* Another call has another result: what differs is the call. And of equal results nothing is told, whatever is lost or comes late. */
+/* Another call has another result: what differs is the call. And of equal results nothing is told, whatever is lost or
+ * comes late. */
 Test(job_half, takes_nothing_else_for_another_result)
 {
 	static const struct many_hosts_job cases[] = {
@@ -587,8 +597,8 @@ Test(job_half, takes_nothing_else_for_another_result)
 	}
 }
 
-/* Batches that are lost or come late, calls that nobody has seen, a collector that comes late or starts anew, calls that only some hosts
- * see: of none of these it may follow that ranks made different calls. */
+/* Batches that are lost or come late, calls that nobody has seen, a collector that comes late or starts anew, calls
+ * that only some hosts see: of none of these it may follow that ranks made different calls. */
 Test(job_half, takes_nothing_that_was_not_seen_for_another_call)
 {
 	static const struct {
@@ -742,7 +752,11 @@ struct batch {
 
 static struct batch batch_of(const char *host, uint64_t number, uint32_t count)
 {
-	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC, .version = RW_BATCH_VERSION, .count = count, .number = number, .start = 7 } };
+	struct batch batch = { .header = { .magic = RW_BATCH_MAGIC,
+					   .version = RW_BATCH_VERSION,
+					   .count = count,
+					   .number = number,
+					   .start = 7 } };
 
 	strcpy(batch.header.host, host);
 	strcpy(batch.header.job, "j");
@@ -810,11 +824,15 @@ Test(job_half, passes_over_messages_that_cannot_be)
 	batch.messages[0] = rank_message(-1, 0, RW_MESSAGE_ALIVE);
 	batch.messages[1] = rank_message(0, 0, 9);
 	batch.messages[2] = (struct rw_message){ .type = 99 };
-	batch.messages[3] = (struct rw_message){ .type = RW_MESSAGE_ROW, .function = RW_FUNCTION_COUNT, .row = { .row = 1, .calls = 1, .steps = 1 } };
+	batch.messages[3] = (struct rw_message){ .type = RW_MESSAGE_ROW,
+						 .function = RW_FUNCTION_COUNT,
+						 .row = { .row = 1, .calls = 1, .steps = 1 } };
 	batch.messages[4] = (struct rw_message){ .type = RW_MESSAGE_MEMBER, .member = { .size = 2, .comm_rank = 2 } };
 	batch.messages[5] = rank_message(1, 0, RW_MESSAGE_ALIVE);
 	batch.messages[6] = (struct rw_message){ .type = RW_MESSAGE_REASON, .rank = 1, .reason = { .pieces = 3, .piece = 3 } };
-	batch.messages[7] = (struct rw_message){ .type = RW_MESSAGE_REASON, .rank = 1, .reason = { .pieces = 1, .text = "nobody has asked" } };
+	batch.messages[7] = (struct rw_message){ .type = RW_MESSAGE_REASON,
+						 .rank = 1,
+						 .reason = { .pieces = 1, .text = "nobody has asked" } };
 	cr_expect_eq(take(half, &batch, 1, NULL), 0);
 	job_half_tick(half, 2000000000);
 	job_half_summarise(half, &summary);
@@ -921,7 +939,9 @@ static void count_findings(void *argument, const struct rw_finding *finding)
 
 static struct rw_message member_message(int32_t rank, uint64_t comm, uint32_t size)
 {
-	return (struct rw_message){ .type = RW_MESSAGE_MEMBER, .rank = rank, .member = { .comm = comm, .size = size, .comm_rank = rank, .hosts = size } };
+	return (struct rw_message){ .type = RW_MESSAGE_MEMBER,
+				    .rank = rank,
+				    .member = { .comm = comm, .size = size, .comm_rank = rank, .hosts = size } };
 }
 
 static struct rw_message flight_message(int32_t rank, uint64_t sequence, uint32_t age_ms)
@@ -931,8 +951,8 @@ static struct rw_message flight_message(int32_t rank, uint64_t sequence, uint32_
 						.phase = RW_PHASE_LAUNCHED, .flags = RW_MESSAGE_ARRIVED | RW_MESSAGE_HOLDS } };
 }
 
-/* A late rank lets the others wait for more than a second in each step: what they were told to stand in is another call each time,
- * and what was said of the step before is still there. `longest_ms`: that any wait was told to be. */
+/* A late rank lets the others wait for more than a second in each step: what they were told to stand in is another call
+ * each time, and what was said of the step before is still there. `longest_ms`: that any wait was told to be. */
 static unsigned findings_of_waits(uint32_t longest_ms)
 {
 	unsigned count = 0;
@@ -1068,7 +1088,8 @@ static void keep_gone(void *argument, const struct rw_finding *finding)
 	snprintf(gone->cause, sizeof(gone->cause), "%s", finding->cause.text);
 }
 
-/* Two ranks of two hosts wait, since 12 s ago, for rank 2 of a third host, which has ended. Their watchdogs: `watchdogs_ms`. */
+/* Two ranks of two hosts wait, since 12 s ago, for rank 2 of a third host, which has ended. Their watchdogs:
+ * `watchdogs_ms`. */
 static struct gone end_while_others_wait(uint8_t life, int32_t exit_status, const uint32_t *watchdogs_ms)
 {
 	struct gone gone = { 0 };
@@ -1113,7 +1134,8 @@ Test(job_half, tells_how_a_rank_has_ended)
 	}
 }
 
-/* The job ends with the first watchdog of those who wait; the one of the rank that has ended counts only where no other is known. */
+/* The job ends with the first watchdog of those who wait; the one of the rank that has ended counts only where no other
+ * is known. */
 Test(job_half, tells_the_watchdog_that_ends_first)
 {
 	static const struct {
@@ -1147,7 +1169,9 @@ struct ended {
 
 static struct gone end_together(const struct ended *ended)
 {
-	static const int statuses[] = { [WAITS] = -1, [CLEAN] = 0, [FAILED] = 1 << 8, [ABORTED] = 6, [ASKED] = 15, [KILLED] = 9, [CRASHED] = 11 };
+	static const int statuses[] = {
+		[WAITS] = -1, [CLEAN] = 0, [FAILED] = 1 << 8, [ABORTED] = 6, [ASKED] = 15, [KILLED] = 9, [CRASHED] = 11
+	};
 	struct gone gone = { 0 };
 	struct job_half *half = job_half_new("j", keep_gone, &gone);
 
@@ -1156,7 +1180,10 @@ static struct gone end_together(const struct ended *ended)
 		int how = ended->how[rank];
 		bool again = rank && ended->hosts[rank] == ended->hosts[rank - 1];
 		struct batch batch = batch_of(host, again, how == WAITS || ended->waited[rank] ? 3 : 2);
-		batch.messages[0] = rank_message(rank, 0, how == WAITS ? RW_MESSAGE_ALIVE : how <= FAILED ? RW_MESSAGE_EXITED : RW_MESSAGE_KILLED);
+		batch.messages[0] = rank_message(rank, 0,
+						 how == WAITS    ? RW_MESSAGE_ALIVE
+						 : how <= FAILED ? RW_MESSAGE_EXITED
+								 : RW_MESSAGE_KILLED);
 		batch.messages[0].of_rank.exit_status = statuses[how];
 		batch.messages[0].of_rank.world_size = 4;
 		batch.messages[0].of_rank.age_ms = 12000 - ended->age_ms[rank];
@@ -1226,7 +1253,8 @@ static void keep_hang(void *argument, const struct rw_finding *finding)
 		*kept = *finding;
 }
 
-/* Rank 0 sends to rank 1 of another host, which makes no progress, as its host sees, and has no unfinished operation, as that says. */
+/* Rank 0 sends to rank 1 of another host, which makes no progress, as its host sees, and has no unfinished operation,
+ * as that says. */
 static struct rw_finding send_to_one_that_stands(uint8_t flags)
 {
 	struct rw_finding finding = { .confidence = RW_INCONCLUSIVE };
@@ -1345,7 +1373,8 @@ static void keep_operation(void *argument, const struct rw_finding *finding)
 		*kept = *finding;
 }
 
-/* All have come to what stands on two communicators: it is the one that has stood longer that does not end, whichever was heard of first. */
+/* All have come to what stands on two communicators: it is the one that has stood longer that does not end, whichever
+ * was heard of first. */
 Test(job_half, of_two_operations_that_do_not_end_tells_of_the_one_that_has_stood_longer)
 {
 	enum { OLD_MS = 21000, NEW_MS = 13000 };
@@ -1373,7 +1402,8 @@ Test(job_half, of_two_operations_that_do_not_end_tells_of_the_one_that_has_stood
 	}
 }
 
-/* Two ranks of two hosts, each of which waits on one communicator and has not called on the other one what is awaited there. */
+/* Two ranks of two hosts, each of which waits on one communicator and has not called on the other one what is awaited
+ * there. */
 static void keep_hangs_of_two(uint8_t still, struct rw_finding *finding)
 {
 	struct job_half *half = job_half_new("j", keep_operation, finding);

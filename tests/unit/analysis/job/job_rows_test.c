@@ -33,6 +33,8 @@ static uint32_t calls; /* of a row */
 static uint16_t steps;
 static uint8_t function;
 static struct rw_message_row totals[RANKS];
+static int32_t present; /* the first so many ranks are there, … */
+static uint64_t shared; /* … and end their rows in this communicator, but for pipelines */
 static double own_ms[RANKS], transfer_ms, turns_ms; /* turns: two ranks in turn work so much longer in each row */
 
 /* What becomes of the messages. */
@@ -99,6 +101,8 @@ static void begin_ranks(uint8_t sending)
 	row = 20;
 	calls = CALLS;
 	steps = 1;
+	present = RANKS;
+	shared = COMM;
 	function = RW_FUNCTION_ALL_GATHER;
 	lost = 0;
 	late_ns = 0;
@@ -126,6 +130,24 @@ static void begin(void)
 		join(i, COMM, i, RANKS, false);
 }
 
+static void leave(int32_t rank)
+{
+	say(rank, &(struct rw_message){ .type = RW_MESSAGE_MEMBER,
+					.rank = rank,
+					.member = { .comm = COMM, .size = RANKS, .comm_rank = rank, .flags = RW_MESSAGE_LEFT } });
+}
+
+/* The last host's ranks leave, and the others go on in another communicator. */
+static void shrink(void)
+{
+	for (int32_t i = 0; i < RANKS; i++)
+		leave(i);
+	present = RANKS - PER_HOST;
+	shared = COMM + 1;
+	for (int32_t i = 0; i < present; i++)
+		join(i, shared, i, present, false);
+}
+
 /* Two stages: ranks 0, 1, 4, 5 and 2, 3, 6, 7, each of two communicators of two replicas. */
 static void begin_pipeline(void)
 {
@@ -138,7 +160,7 @@ static void begin_pipeline(void)
 
 static bool pipelined(void)
 {
-	return world.comm_count > 1;
+	return world.comm_count > 2;
 }
 
 static void end(void)
@@ -159,7 +181,7 @@ static void post(int32_t rank)
 					      .rank = rank,
 					      .row = totals[rank] } };
 
-	letter.message.row.comm = pipelined() ? COMM + (uint64_t)rank % 4 : COMM;
+	letter.message.row.comm = pipelined() ? COMM + (uint64_t)rank % 4 : shared;
 	letter.message.row.row = (uint32_t)row;
 	letter.message.row.calls = calls;
 	letter.message.row.steps = steps;
@@ -193,16 +215,16 @@ static void play_row(void)
 {
 	double end_ms = 0, owns_ms[RANKS], times = (double)calls / CALLS;
 
-	for (int i = 0; i < RANKS; i++) {
+	for (int i = 0; i < present; i++) {
 		owns_ms[i] = (own_ms[i] + 3 * sin((double)row * (i + 1.3))) * times;
 		end_ms = fmax(end_ms, owns_ms[i]);
 	}
 	for (uint64_t i = 0; i < 2; i++)
-		owns_ms[(row + i) % RANKS] += turns_ms;
+		owns_ms[(row + i) % (uint64_t)present] += turns_ms;
 	end_ms += transfer_ms * times + 2 * turns_ms;
 	row++;
 	now_ns += (uint64_t)(end_ms * 1e6);
-	for (int32_t i = 0; i < RANKS; i++) {
+	for (int32_t i = 0; i < present; i++) {
 		totals[i].own_us += (uint32_t)(owns_ms[i] * 1000);
 		totals[i].inside_us += (uint32_t)((end_ms - owns_ms[i]) * 1000);
 		totals[i].operations += 21;
@@ -514,6 +536,7 @@ static struct heard {
 } heard;
 static struct job nobody;
 static struct findings findings;
+static struct transfers_before before;
 
 static void hear(void *argument, const struct rw_finding *finding)
 {
@@ -532,6 +555,7 @@ static void hear(void *argument, const struct rw_finding *finding)
 static void listen(void)
 {
 	heard = (struct heard){ 0 };
+	before = (struct transfers_before){ 0 };
 	findings = (struct findings){ .emit = hear, .job = &nobody };
 }
 
@@ -540,7 +564,7 @@ static void play_and_tell(int count)
 	while (count--) {
 		play_row();
 		late_tick(&rows, &world, &findings, now_ns);
-		transfers_tick(&rows, &world, &findings, now_ns);
+		transfers_tick(&before, &rows, &world, &findings, now_ns);
 	}
 }
 
@@ -631,6 +655,89 @@ Test(job_rows, operations_that_take_longer_for_all_alike_are_told_and_name_nobod
 	findings_free(&findings);
 }
 
+Test(job_rows, operations_that_were_slow_for_a_few_rows_only_are_no_longer_told, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	transfer_ms += 40;
+	play_and_tell(14);
+	cr_expect_eq(heard.opened, 1);
+	transfer_ms -= 40;
+	play_and_tell(12);
+	cr_expect_eq(heard.closed, 1);
+	findings_free(&findings);
+}
+
+/* Rows of so many steps from now on. */
+static void cut(uint16_t now)
+{
+	change_calls((uint32_t)CALLS * now);
+	steps = now;
+}
+
+Test(job_rows, operations_that_become_slow_while_rows_are_cut_anew_are_told, .init = begin, .fini = end)
+{
+	listen();
+	cut(3);
+	play_and_tell(40);
+	transfer_ms += 40;
+	cut(1);
+	play_and_tell(20);
+	cr_expect_eq(heard.opened, 1);
+	cr_expect(strstr(heard.text, "longer by 40 ms a step than before"), "%s", heard.text);
+	play_and_tell(60);
+	cr_expect(heard.opened == 1 && heard.closed == 0, "%s", heard.text);
+	transfer_ms -= 40;
+	cut(3);
+	play_and_tell(20);
+	cr_expect(heard.opened == 1 && heard.closed == 1, "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, steps_that_are_only_cut_anew_are_no_slow_operations, .init = begin, .fini = end)
+{
+	listen();
+	for (uint16_t i = 0; i < 12; i++) {
+		cut(i % 4 + 1);
+		play_and_tell(14);
+	}
+	cr_expect_eq(heard.opened, 0, "%s", heard.text);
+	cr_expect_gt(rows.whole_count, 80, "they are compared all the same: %lu", rows.whole_count);
+	findings_free(&findings);
+}
+
+/* What other steps take says nothing of these. */
+Test(job_rows, slow_operations_are_no_longer_told_once_steps_have_other_calls, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	transfer_ms += 40;
+	play_and_tell(12);
+	cr_expect(heard.opened == 1 && heard.closed == 0, "%s", heard.text);
+	change_calls(2 * CALLS);
+	play_and_tell(40);
+	cr_expect(heard.opened == 1 && heard.closed == 1, "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, slow_operations_are_told_of_the_ranks_that_go_on_without_others, .init = begin, .fini = end)
+{
+	listen();
+	play_and_tell(40);
+	transfer_ms += 40;
+	play_and_tell(12);
+	cr_expect(heard.opened == 1 && heard.ranks == RANKS, "%s", heard.text);
+	shrink();
+	play_and_tell((int)(JOB_ROWS_GONE_NS / (100 * MS)) + 10);
+	cr_expect_eq(heard.closed, 1, "before, there were others");
+	play_and_tell(40);
+	cr_expect_eq(heard.opened, 1, "%s", heard.text);
+	transfer_ms += 40;
+	play_and_tell(10);
+	cr_expect(heard.opened == 2 && heard.ranks == RANKS - PER_HOST, "%s", heard.text);
+	findings_free(&findings);
+}
+
 Test(job_rows, ranks_that_are_late_in_turn_are_no_slow_operations_for_certain, .init = begin, .fini = end)
 {
 	listen();
@@ -668,6 +775,17 @@ Test(job_rows, operations_of_a_job_of_which_a_rank_is_not_seen_are_not_called_sl
 	listen();
 	play_and_tell(40);
 	lie = only_host_c;
+	transfer_ms += 40;
+	play_and_tell(60);
+	cr_expect_eq(heard.opened, 0, "%s", heard.text);
+	findings_free(&findings);
+}
+
+Test(job_rows, operations_of_a_job_of_which_a_rank_was_never_seen_are_not_called_slow, .init = begin, .fini = end)
+{
+	listen();
+	lie = only_host_c;
+	play_and_tell(40);
 	transfer_ms += 40;
 	play_and_tell(60);
 	cr_expect_eq(heard.opened, 0, "%s", heard.text);

@@ -49,7 +49,8 @@ static unsigned play(struct search *search, uint64_t from, uint64_t until, uint6
 	unsigned asks = 0;
 
 	search_begin(search, 0, 1, from, until, 1);
-	for (uint64_t at_ns = 1; search->state <= SEARCH_FOLLOWS && at_ns < 1000 * SEARCH_FOR_NS; at_ns += SEARCH_AGAIN_NS / 8) {
+	for (uint64_t at_ns = 1; search->state <= SEARCH_FOLLOWS && at_ns < 1000 * SEARCH_FOR_NS;
+	     at_ns += SEARCH_AGAIN_NS / 8) {
 		for (int side = 0; side < RANKS; side++) {
 			struct rw_message_ask_calls ask;
 			if (!search_asks(search, &search->sides[side], COMM, &ask, at_ns))

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/numbers/splitmix.h"
+
 enum {
 	MAX_RANKS = 256,
 	WRITER_TID = 50000,
@@ -56,10 +58,7 @@ struct history {
 
 static double chance(struct history *history)
 {
-	uint64_t mixed = history->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return (double)((mixed ^ mixed >> 31) >> 11) / 9007199254740992.0;
+	return (double)(splitmix_next(&history->random) >> 11) / 9007199254740992.0;
 }
 
 /* 0, as in boxes, where it never comes to that. */

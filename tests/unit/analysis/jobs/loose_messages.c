@@ -9,6 +9,8 @@
 #include <rankwatch/message.h>
 #include <rankwatch/operation.h>
 
+#include "base/numbers/splitmix.h"
+
 enum {
 	MOST_HOSTS = 8,
 	MOST_PER_HOST = 3,
@@ -119,11 +121,7 @@ static uint64_t drawn(struct loose *loose, uint64_t below)
 {
 	if (loose->bytes)
 		return read_number(loose, below);
-	uint64_t mixed = loose->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return (mixed ^ mixed >> 31) % below;
+	return splitmix_next(&loose->random) % below;
 }
 
 static bool chance(struct loose *loose, double of)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "analysis/numbers/row_judge.h"
+#include "base/numbers/splitmix.h"
 
 enum { HOSTS = 4, PER_HOST = 8, RANKS = HOSTS * PER_HOST, ROW_MS = 600, NOISE_MS = 24, LATE_MS = 36 };
 
@@ -26,20 +27,17 @@ static void end(void)
 	row_judge_free(&judge);
 }
 
-/* Another number for each two, from -1 to 1. splitmix64, Steele, Lea and Flood 2014. */
+/* Another number for each two, from -1 to 1. */
 static double drawn(uint64_t at, uint32_t which)
 {
-	uint64_t mixed = (at << 8 | which) * UINT64_C(0x9e3779b97f4a7c15);
-
-	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((mixed ^ mixed >> 31) >> 11) / 4503599627370496.0 - 1;
+	return (double)(splitmix_mix((at << 8 | which) * SPLITMIX_STEP) >> 11) / 4503599627370496.0 - 1;
 }
 
 /* Noise of each rank, and of all ranks of a host together. */
 static double own_of(uint32_t rank)
 {
-	return ROW_MS * 0.7 + NOISE_MS * drawn(row, rank) + host_noise_ms * drawn(row / 7, 90 + rank / PER_HOST) + late_ms[rank];
+	return ROW_MS * 0.7 + NOISE_MS * drawn(row, rank) + host_noise_ms * drawn(row / 7, 90 + rank / PER_HOST) +
+	       late_ms[rank];
 }
 
 static void play(int count)

@@ -17,6 +17,7 @@
 #include "analysis/known/job.h"
 #include "analysis/host/other_looks.h"
 #include "analysis/host/python_looks.h"
+#include "base/numbers/splitmix.h"
 #include "tests/unit/analysis/whole/kept_answers.h"
 
 enum { GROUPS = 80, SCENES = 25, MAIN = 100, THREADS = 5, WINDOWS = 3, TEXT = 256 };
@@ -26,11 +27,7 @@ static uint64_t state;
 
 static uint64_t drawn(uint64_t below)
 {
-	uint64_t mixed = state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return (mixed ^ mixed >> 31) % below;
+	return splitmix_next(&state) % below;
 }
 
 #define DRAWN(array) ((array)[drawn(sizeof(array) / sizeof(*(array)))])

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "base/numbers/splitmix.h"
 #include "tests/unit/analysis/jobs/job_shown.h"
 #include "tests/unit/analysis/whole/kept_answers.h"
 #include "tests/unit/analysis/jobs/many_hosts.h"
@@ -87,11 +88,7 @@ static bool play_hosts(unsigned int number)
 
 static uint64_t drawn(uint64_t *random, uint64_t below)
 {
-	uint64_t mixed = *random += 0x9e3779b97f4a7c15u; /* splitmix64 */
-
-	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-	return (mixed ^ mixed >> 31) % below;
+	return splitmix_next(random) % below;
 }
 
 /* Of the job: what is seen of it, and what becomes of its messages. */

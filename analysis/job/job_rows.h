@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/job/job_turns.h"
 #include "analysis/job/world.h"
 #include "analysis/numbers/row_judge.h"
 
@@ -86,6 +87,7 @@ struct job_rows {
 	struct job_rows_whole wholes[JOB_ROWS_WHOLES]; /* by number % JOB_ROWS_WHOLES, … */
 	uint64_t whole_count; /* … of which there have been so many since rows were cut anew; */
 	bool whole_new;       /* the newest has come in this tick */
+	struct job_turns turns;
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
 

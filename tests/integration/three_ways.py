@@ -70,9 +70,9 @@ def judge_turns(failures, how, every, said):
     failures.check(not named(every), f"{what}: nobody is named: {named(every)}", always=True)
     told = re.search(r"(\d+) % of the time by turns: (\d+) times in \d+ steps, (\d+) ms each; for rank \d \d+ times, "
                      r"rank \d \d+, rank \d \d+ and rank \d \d+ .*do .*in the same step", " ".join(said.split()))
-    if failures.check(told, f"{what}: that ranks wait for each other by turns{"" if told else ": " + said}"):
+    if failures.check(told, f"{what}: that ranks wait by turns: {told[0] if told else said}"):
         share, times, each_ms = map(int, told.groups())
-        failures.check(share >= 20 and times >= 20 and abs(each_ms - PAUSE_MS) <= 40, f"{what}: {told[0]}")
+        failures.check(share >= 20 and times >= 20 and abs(each_ms - PAUSE_MS) <= 40, f"{what}: and for how long")
 
 
 def report_text(boxes):

@@ -27,6 +27,7 @@
 #include "identity/identity.h"
 #include "protocol/address.h"
 #include "protocol/message.h"
+#include "protocol/turns_text.h"
 
 enum {
 	TICK_MS = 100,
@@ -35,6 +36,7 @@ enum {
 	CLOSE_MS = 500,
 	COMMANDS_MS = 4500,
 	HELD_UP_MS = 3000, /* without a tick: this program did not run */
+	LABEL = 11, /* columns, as in the summary of one host */
 };
 
 struct job_collector {
@@ -410,6 +412,16 @@ static void start(struct job_collector *collector)
 		foreign_line(stderr, "%s: listens for the hosts of job %s", who, collector->identity.job);
 }
 
+static void say_turns(const struct job_half *half)
+{
+	struct analysis_turns turns;
+
+	job_half_tell_turns(half, &turns);
+	json_t *told = turns_json(&turns);
+	turns_print(stderr, "  ", LABEL, told);
+	json_decref(told);
+}
+
 static void say_summary(struct job_collector *collector)
 {
 	const struct mail *mail = &collector->mail;
@@ -427,6 +439,7 @@ static void say_summary(struct job_collector *collector)
 		     hosts_count(&mail->hosts, HOST_SILENT), board_count(board, RW_CRITICAL),
 		     board_count(board, RW_WARNING), (unsigned long long)mail->complaints.count,
 		     (unsigned long long)state.lost_receiving);
+	say_turns(collector->half);
 }
 
 /* Where nobody else tells what was found, we do, however short a time we have listened. */

@@ -184,6 +184,11 @@ void job_half_look(const struct job_half *half, struct job_view *view)
 	*view = (struct job_view){ .world = &half->world, .course = &half->course, .now_ns = half->now_ns };
 }
 
+void job_half_tell_turns(const struct job_half *half, struct analysis_turns *told)
+{
+	job_turns_tell(&half->rows.turns, half->rows.count, told);
+}
+
 void job_half_replay_open(struct job_half *half, uint64_t now_ns)
 {
 	half->now_ns = now_ns;

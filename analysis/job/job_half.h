@@ -66,6 +66,8 @@ bool job_half_is_member(const struct job_half *half, const char *host, uint64_t 
 /* What is known now (analysis/job/job_view.h). The view is valid until the next job_half_take() or job_half_tick(). */
 void job_half_look(const struct job_half *half, struct job_view *view);
 void job_half_summarise(const struct job_half *half, struct job_half_summary *summary);
+/* Waiting that goes round, as far as the rows of the ranks' time show it: without what the ranks did meanwhile. */
+void job_half_tell_turns(const struct job_half *half, struct analysis_turns *told);
 /* Memory of everything that it keeps. */
 size_t job_half_bytes(const struct job_half *half);
 void job_half_free(struct job_half *half);

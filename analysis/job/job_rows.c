@@ -586,6 +586,25 @@ static void note_verdicts(struct job_rows *rows, const struct judged *judged, co
 	}
 }
 
+/* In pipelines who comes last does so by schedule. */
+static void note_turns(struct job_rows *rows, const struct world *world, const struct judged *judged,
+		       const uint32_t *measured_of)
+{
+	for (uint32_t i = 0; i < judged->count; i++) {
+		const struct row_entry *entry = &judged->entries[i];
+		const struct measured *measured = &judged->measured[measured_of[entry->rank]];
+		job_turns_note(&rows->turns, &(struct job_turns_row){
+						 .rank = rows->ranks[entry->rank].number,
+						 .others = comm_of(rows, world, entry)->compared->compared - 1,
+						 .beyond_ms = entry->beyond_ms,
+						 .lasted_us = measured->lasted_us,
+						 .host_us = measured->host_us,
+						 .device_us = measured->device_us,
+					     });
+	}
+	rows->turns.steps += judged->count ? rows->steps : 0;
+}
+
 static bool is_pipelined(const struct world *world)
 {
 	for (uint32_t i = 0; i < world->comm_count; i++)
@@ -696,6 +715,8 @@ static void judge(struct job_rows *rows, struct world *world, struct judged *jud
 			measured_of[judged->entries[i].rank] = i;
 		row_judge(&rows->judge, judged->entries, judged->count, rows->row_ms, is_pipelined(world));
 		note_verdicts(rows, judged, measured_of);
+		if (rows->in_steps && !is_pipelined(world))
+			note_turns(rows, world, judged, measured_of);
 		charge(world, rows, judged);
 		note_whole(rows, world, judged);
 		rows->rows++;
@@ -936,7 +957,8 @@ size_t job_rows_bytes(const struct job_rows *rows, const struct world *world)
 {
 	size_t bytes = rows->room * (sizeof(*rows->ranks) + sizeof(*rows->judge.ranks) + sizeof(*rows->judge.stages) +
 				     2 * sizeof(struct late_past)) +
-		       rows->judge.host_room * (sizeof(*rows->judge.hosts) + sizeof(struct late_past));
+		       rows->judge.host_room * (sizeof(*rows->judge.hosts) + sizeof(struct late_past)) +
+		       rows->turns.room * sizeof(*rows->turns.ranks);
 
 	for (uint32_t i = 0; i < world->comm_count; i++)
 		bytes += world->comms[i]->compared ? sizeof(struct comm_rows) : 0;
@@ -952,5 +974,6 @@ void job_rows_forget(struct job_rows *rows, struct world *world)
 	free(rows->ranks);
 	free(rows->chosen);
 	row_judge_free(&rows->judge);
+	job_turns_free(&rows->turns);
 	*rows = (struct job_rows){ 0 };
 }

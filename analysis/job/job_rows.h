@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/job/job_turns.h"
 #include "analysis/job/world.h"
 #include "analysis/numbers/row_judge.h"
 
@@ -96,6 +97,7 @@ struct job_rows {
 	uint64_t whole_count; /* … of which there have been so many, all of the same ranks and of steps of as many calls; */
 	uint32_t whole_ranks, whole_known; /* of how many ranks, and how many were known, with those that had left; */
 	bool whole_new;       /* the newest has come in this tick */
+	struct job_turns turns;
 	uint64_t rows, unaligned;                     /* that were judged, and ranks whose row had another length */
 };
 

@@ -228,6 +228,15 @@ static bool does_noise_last(const struct late_series *series, uint32_t index)
 	return left_later(series, index, &further) > LATE_SERIES_LASTS;
 }
 
+/* In the row before which `known` ones were calm, or not. Noise that lasts grows in the rows just before; where it does
+ * not last the rows before those may have been late by nearly what makes a row late. */
+static bool is_calm(double late_ms, const struct window *window, uint32_t known, bool lasts)
+{
+	bool near = known < LATE_SERIES_BEFORE / 2;
+
+	return late_ms * (lasts || near ? LATE_SERIES_CALM : LATE_SERIES_CALM_FAR) <= window->median_ms;
+}
+
 /* Before, on average, and in each row; where noise does not last one row may have been an exception. */
 static bool was_calm_before(const struct late_series *series, uint32_t index, const struct window *window, bool lasts)
 {
@@ -238,7 +247,7 @@ static bool was_calm_before(const struct late_series *series, uint32_t index, co
 		double late_ms = late_at(series, index, back);
 		if (isnan(late_ms))
 			continue;
-		late += late_ms * LATE_SERIES_CALM > window->median_ms;
+		late += !is_calm(late_ms, window, known, lasts);
 		known++;
 		sum_ms += late_ms;
 	}

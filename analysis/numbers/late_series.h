@@ -20,6 +20,7 @@ enum {
 	LATE_SERIES_BEFORE = 12,    /* known rows before that are looked at, at most, … */
 	LATE_SERIES_BEFORE_MIN = 5, /* … and so many, at least */
 	LATE_SERIES_CALM = 3,       /* in each of them it was late by such a part, at most, … */
+	LATE_SERIES_CALM_FAR = 2,   /* … or by such a one in the older half where noise does not last, … */
 	LATE_SERIES_CALM_MEAN = 4,  /* … and on average by such a one */
 	LATE_SERIES_FIRST = 3,      /* rows of the job warm up */
 	LATE_SERIES_ROUGH = 2,      /* times as much as others it may change by from row to row */

@@ -7,12 +7,6 @@
 #include "analysis/report/cause_text.h"
 #include "analysis/model.h"
 
-/* How often the others waited for one rank. */
-struct turn {
-	uint32_t rank, times;
-	uint64_t waits_ns;
-};
-
 /* What the ranks for which they waited most often are late by, as far as it is known. */
 struct causes {
 	struct cause of[TURNS_CAUSES];
@@ -40,7 +34,6 @@ static uint32_t find_turns(const struct account *account, struct turn *turns)
 		turn->times = account_late_steps(account, &account->ranks[i], &turn->waits_ns);
 		count += turn->times != 0;
 	}
-	qsort(turns, count, sizeof(*turns), by_times);
 	return count;
 }
 
@@ -54,13 +47,34 @@ static double most_of_one(uint32_t ranks)
 	return twice > TURNS_ONE_MAX ? twice : TURNS_ONE_MAX;
 }
 
-static bool goes_round(const struct turn *turns, uint32_t count, uint32_t ranks, uint64_t waits_ns, uint32_t times)
+static bool has_each_its_turn(const struct turn *turns, uint32_t count, uint32_t ranks, uint64_t waits_ns)
 {
-	if (count < 2 || times < TURNS_MIN || (count < TURNS_RANKS_MIN && 2 * count < ranks))
+	if (count < 2 || (count < TURNS_RANKS_MIN && 2 * count < ranks))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if ((double)turns[i].waits_ns > most_of_one(ranks) * (double)waits_ns)
 			return false;
+	return true;
+}
+
+bool turns_go_round(struct turn *turns, uint32_t count, uint32_t ranks, double all_ns, struct analysis_turns *told)
+{
+	uint32_t times = 0;
+	uint64_t waits_ns = 0;
+
+	*told = (struct analysis_turns){ .cause_class = RW_CAUSE_UNKNOWN };
+	for (uint32_t i = 0; i < count; i++) {
+		times += turns[i].times;
+		waits_ns += turns[i].waits_ns;
+	}
+	double share = all_ns > 0 ? (double)waits_ns / all_ns : 0;
+	if (share < TURNS_SHARE_MIN || times < TURNS_MIN || !has_each_its_turn(turns, count, ranks, waits_ns))
+		return false;
+	qsort(turns, count, sizeof(*turns), by_times);
+	told->times = times;
+	told->share = share;
+	told->each_ms = (double)waits_ns / (ranks - 1) / times / 1e6;
+	told->rank_count = count;
 	return true;
 }
 
@@ -154,7 +168,6 @@ static enum rw_late_kind late_by(const struct account *account, const struct tur
 static void tell(const struct analysis *analysis, const struct turn *turns, uint32_t count, struct analysis_turns *told)
 {
 	told->of_steps = account_steps(&analysis->account);
-	told->rank_count = count;
 	for (uint32_t i = 0; i < count && i < ANALYSIS_TURNS; i++) {
 		told->ranks[i].rank = analysis->job.ranks[turns[i].rank].world;
 		told->ranks[i].times = turns[i].times;
@@ -173,21 +186,9 @@ void turns_tell(const struct analysis *analysis, double all_ns, struct analysis_
 {
 	const struct account *account = &analysis->account;
 	struct turn *turns = calloc(account->rank_count + 1, sizeof(*turns));
-	uint32_t count = turns ? find_turns(account, turns) : 0, times = 0;
-	uint64_t waits_ns = 0;
+	uint32_t count = turns ? find_turns(account, turns) : 0;
 
-	*told = (struct analysis_turns){ .cause_class = RW_CAUSE_UNKNOWN };
-	for (uint32_t i = 0; i < count; i++) {
-		times += turns[i].times;
-		waits_ns += turns[i].waits_ns;
-	}
-	double share = all_ns > 0 ? (double)waits_ns / all_ns : 0;
-
-	if (share >= TURNS_SHARE_MIN && goes_round(turns, count, account->rank_count, waits_ns, times)) {
-		told->times = times;
-		told->share = share;
-		told->each_ms = (double)waits_ns / (account->rank_count - 1) / times / 1e6;
+	if (turns_go_round(turns, count, account->rank_count, all_ns, told))
 		tell(analysis, turns, count, told);
-	}
 	free(turns);
 }

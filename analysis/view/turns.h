@@ -21,6 +21,16 @@ enum {
 	TURNS_CAUSES = 16,   /* ranks, those for which the others waited most often, whose cause is asked for */
 };
 
+/* How often the others waited for one rank, and for how long, all of them together. */
+struct turn {
+	uint32_t rank, times;
+	uint64_t waits_ns;
+};
+
+/* Does it go round among `ranks` ranks, of whose time, all_ns together, the turns have a part? Sorts the turns, those
+ * of most times first, and fills in all of `told` but of how many steps it is, of which ranks, and why; false:
+ * told->times is 0. */
+bool turns_go_round(struct turn *turns, uint32_t count, uint32_t ranks, double all_ns, struct analysis_turns *told);
 /* Fills in how the waiting goes round, where it does; else told->times is 0. all_ns: the time of all ranks. */
 void turns_tell(const struct analysis *analysis, double all_ns, struct analysis_turns *told);
 

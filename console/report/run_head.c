@@ -177,8 +177,21 @@ static const char *unseen_calls(const struct rw_box_header *header)
 	return header->nccl_version < 22800 ? "symmetric kernels" : "the copy engine";
 }
 
+/* Each rank decides by itself how many it leaves out, and is not compared with others in the steps in which it does. */
+static uint64_t most_left_out(const struct replay *replay)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < replay->count; i++) {
+		uint64_t left_out = replay_header(&replay->processes[i])->progress_sampled_out;
+		most = left_out > most ? left_out : most;
+	}
+	return most;
+}
+
 static void print_nccl(FILE *out, const struct replay *replay)
 {
+	uint64_t left_out = most_left_out(replay);
 	const struct rw_box_header *header = replay_header(&replay->processes[0]);
 	uint32_t version = header->nccl_version;
 
@@ -193,8 +206,9 @@ static void print_nccl(FILE *out, const struct replay *replay)
 	print_escaped(out, header->gpu_progress_state, sizeof(header->gpu_progress_state));
 	if (header->progress_every > 1)
 		fprintf(out, ", 1 operation in %u", header->progress_every);
-	if (header->progress_sampled_out)
-		fprintf(out, ", %" PRIu64 " small operations left out", (uint64_t)header->progress_sampled_out);
+	if (left_out)
+		fprintf(out, ", %" PRIu64 " small operations left out%s", left_out,
+			replay->count > 1 ? " on the rank with most" : "");
 	if (unseen_calls(header))
 		fprintf(out, "; calls by %s are not seen without the interposer", unseen_calls(header));
 	fputc('\n', out);

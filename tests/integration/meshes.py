@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, in jobs whose steps have hundreds of
-operations, so that each is late by a millisecond or two. It must be named within seconds, and nobody else; in the same
-job without a fault nobody. Without a name a selection; RANKWATCH_TEST_LONG=1: all, also with the GPU progress of all
-operations, and each beside other work."""
+"""meshes.py [NAME…]: a GPU, or a stage of GPUs, that becomes slower in everything, or in its tensor parallel layers
+only, in jobs whose steps have hundreds of operations, so that each is late by a millisecond or two. It must be named
+within seconds, and nobody else; in the same job without a fault nobody. Without a name a selection;
+RANKWATCH_TEST_LONG=1: all, also with the GPU progress of all operations, and each beside other work."""
 
 import contextlib
 import statistics
@@ -26,11 +26,12 @@ WITHIN_STEPS, MORE_S = 10, 2.0
 SIZES = (f"--steps={STEPS}", "--limit=90")
 FSDP = ("--ranks=8", "--accumulate=8", "--layers=3", "--elements=4096", "--step-ms=190")
 TENSOR = ("--mesh=fsdp=4,tp=2", "--layers=4", "--elements=2048", "--step-ms=110")
+LAYERS = (*TENSOR, "--outside-tp=30", "--step-ms=70")  # a third is computed outside of tensor parallel layers
 PIPELINE = ("--mesh=pp=2,dp_replicate=4", "--microbatches=4", "--layers=4", "--elements=4096", "--step-ms=100")
 
 
-def slow(percent, rank, ranks=1):
-    return ("--fault=gpu-even", f"--fault-percent={percent}", f"--fault-rank={rank}", f"--fault-ranks={ranks}",
+def slow(percent, rank, ranks=1, fault="gpu-even"):
+    return (f"--fault={fault}", f"--fault-percent={percent}", f"--fault-rank={rank}", f"--fault-ranks={ranks}",
             f"--fault-step={FAULT_STEP}")
 
 
@@ -38,6 +39,7 @@ def slow(percent, rank, ranks=1):
 JOBS = {
     "accumulated": (FSDP + slow(50, 5), [5]),
     "tensor": (TENSOR + slow(50, 5), [5]),
+    "tensor parallel layers": (LAYERS + slow(90, 5, fault="gpu-tp"), [5]),
     "stage": (PIPELINE + slow(60, 4, 4), [4, 5, 6, 7]),
     "replica": (PIPELINE + slow(60, 6), [6]),
     "host": (FSDP + ("--hosts=2",) + slow(50, 4, 4), [4, 5, 6, 7]),
@@ -45,9 +47,11 @@ JOBS = {
     "hosts, healthy": (TENSOR + ("--hosts=2",), []),
     "accumulated, healthy": (FSDP, []),
     "tensor, healthy": (TENSOR, []),
+    "tensor parallel layers, healthy": (LAYERS, []),
     "pipeline, healthy": (PIPELINE, []),
 }
-SELECTION = ("accumulated", "tensor", "stage", "replica", "host, tensor", "tensor, healthy", "pipeline, healthy")
+SELECTION = ("accumulated", "tensor", "tensor parallel layers", "stage", "replica", "host, tensor", "tensor, healthy",
+             "pipeline, healthy")
 BESIDE_OTHER_WORK = ("tensor, healthy",)
 
 
@@ -89,6 +93,7 @@ def judge(failures, play, name, job, slow_ranks):
                    f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were{steps_of(job)}")
     if found:
         after_s = (named[0][0] - fault_begins_ns(play)) / 1e9
+        print(f"{name}: named after {after_s:.1f} s{steps_of(job)}: {named[0][1]['text']}", flush=True)
         failures.check(after_s <= limit_s(job), f"{name}: after {after_s:.1f} s, limit {limit_s(job):.1f} s")
 
 

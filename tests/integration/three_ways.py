@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """three_ways.py [NAME…]: jobs of four hosts with one rank each that are judged live over NATS, afterwards from their
 black boxes as those of one machine, and as those of four machines with clocks of their own. All three name the rank at
-fault and nobody else. Without a name: all."""
+fault and nobody else; of a job whose ranks wait for each other by turns all three tell that. Without a name: all."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ JOBS = {
     "abort": ({"gone"}, False),
 }
 UNSURE = {"exit", "abort"}
+BY_TURNS, PAUSE_MS = "by-turns", 150  # in each step another rank pauses: nobody is at fault
 # What the ranks did otherwise, however many calls further they wait.
 WORDS = {
     "count": "calls AllGather #350 of 512 bf16 ",
@@ -63,6 +65,20 @@ def judge(failures, name, how, every):
         failures.check(texts and WORDS[name] in texts[-1], f"{what}: what it did: {texts[-1:]}")
 
 
+def judge_turns(failures, how, every, said):
+    what = f"{BY_TURNS}, {how}"
+    failures.check(not named(every), f"{what}: nobody is named: {named(every)}", always=True)
+    told = re.search(r"(\d+) % of the time by turns: (\d+) times in \d+ steps, (\d+) ms each; for rank \d \d+ times, "
+                     r"rank \d \d+, rank \d \d+ and rank \d \d+ .*do .*in the same step", " ".join(said.split()))
+    if failures.check(told, f"{what}: that ranks wait by turns: {told[0] if told else said}"):
+        share, times, each_ms = map(int, told.groups())
+        failures.check(share >= 20 and times >= 20 and abs(each_ms - PAUSE_MS) <= 40, f"{what}: and for how long")
+
+
+def report_text(boxes):
+    return subprocess.run([stage.RANKWATCH, "report", boxes], capture_output=True, text=True).stdout
+
+
 def report(boxes):
     done = subprocess.run([stage.RANKWATCH, "report", "--json", boxes], capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -82,6 +98,27 @@ def spread(together):
     for host, path in enumerate(sorted(together.glob("*.rwbox"))):
         subprocess.run([ANOTHER, str(5000 + host * 4321.987), str(host * 700 - 2000), f"host-{host}",
                         f"{host:08d}-2222-3333-4444-555555555555", path], check=True)
+
+
+def play_turns(failures):
+    with stage.Stage() as play:
+        server = nodes.Server(play.dir)
+        job = nodes.Job(play, server.url(), HOSTS)
+        half = job.start_half("--until-idle")
+        nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{BY_TURNS}: all hosts are heard")
+        job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}",
+                                               "--elements=1024", "--step-ms=100", "--steps=90", "--limit=90",
+                                               f"--fault={BY_TURNS}", f"--fault-ms={PAUSE_MS}"), **play.plugin())
+        failures.check(job.ranks.wait(90) == 0, f"{BY_TURNS}: the job ends")
+        for node in job.nodes.values():
+            nodes.end(node, failures, f"{BY_TURNS}: a node's collector")
+        half.wait(90)
+        judge_turns(failures, "live", nodes.findings(half), half.err.text())
+        together = all_boxes(play)
+        judge_turns(failures, "its boxes as one machine's", report(together), report_text(together))
+        spread(together)
+        judge_turns(failures, f"as those of {HOSTS}", report(together), report_text(together))
+        server.kill()
 
 
 def play_job(failures, name):
@@ -118,8 +155,11 @@ def play_job(failures, name):
 
 def main():
     failures = stage.Failures(on_time=True)
-    for name in sys.argv[1:] or JOBS:
-        play_job(failures, name)
+    for name in sys.argv[1:] or (*JOBS, BY_TURNS):
+        if name == BY_TURNS:
+            play_turns(failures)
+        else:
+            play_job(failures, name)
     failures.end()
 
 

@@ -142,13 +142,21 @@ int fault_extra_us(const struct fault *fault, int step)
 	return kind->extra_us ? kind->extra_us(fault, step) : 0;
 }
 
-double fault_slowness(const struct options *options, int rank, int step)
+double fault_slowness(const struct options *options, int rank, int step, bool in_tensor_parallel)
 {
 	const struct fault fault = { .options = options, .rank = rank, .mine = is_mine(options, rank) };
 
-	if (!options->fault->slower || !fault_holds(&fault, step))
+	if (!options->fault->slower || !fault_holds(&fault, step) ||
+	    (options->fault->in_tensor_parallel && !in_tensor_parallel))
 		return 1;
 	return 1 + (options->fault_slower > 0 ? options->fault_slower : options->fault->slower);
+}
+
+/* What a step computes that such a fault makes longer. */
+static double slower_ms(const struct options *options)
+{
+	return options->step_ms *
+	       (options->fault->in_tensor_parallel ? 1 - options->parallel.outside_tp / 100.0 : 1);
 }
 
 void fault_step_done(const struct fault *fault, int step)
@@ -156,7 +164,7 @@ void fault_step_done(const struct fault *fault, int step)
 	const struct options *options = fault->options;
 	/* A step that never ends is never done. */
 	double late_ms = fault_extra_us(fault, step) / 1e3 +
-			 options->step_ms * (fault_slowness(options, fault->rank, step) - 1);
+			 slower_ms(options) * (fault_slowness(options, fault->rank, step, true) - 1);
 
 	if (fault->options->fault->harms && late_ms >= LATE_MS)
 		event_log_late_step(step, late_ms);

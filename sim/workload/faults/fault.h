@@ -56,6 +56,7 @@ struct fault_kind {
 	int (*extra_us)(const struct fault *fault, int step);
 	/* By this share its GPU computes longer than the others', in everything alike. */
 	double slower;
+	bool in_tensor_parallel; /* slower there only: in what tensor parallel ranks compute together */
 };
 
 /* The tables, each ending with an entry without a name. */
@@ -84,8 +85,9 @@ void fault_before_splits(struct fault *fault);
 /* The host's work before step `step` with whatever the fault adds; writes the fault log. */
 void fault_host_work(struct fault *fault, int step);
 int fault_extra_us(const struct fault *fault, int step);
-/* By what all that a rank's GPU computes in this step is multiplied; 1 without a fault. */
-double fault_slowness(const struct options *options, int rank, int step);
+/* By what all that a rank's GPU computes in this step is multiplied, in tensor parallel layers or outside of them; 1
+ * without a fault. */
+double fault_slowness(const struct options *options, int rank, int step, bool in_tensor_parallel);
 /* The GPU has finished the step: writes the fault log where that was late. */
 void fault_step_done(const struct fault *fault, int step);
 

@@ -11,6 +11,7 @@ enum {
 	CHECKPOINT_MS = 1000, CHECKPOINT_EVERY = 5,
 	JITTER_MS = 15, JITTER_RARE_MS = 60, JITTER_RARE_EVERY = 16,
 	TOGETHER_MS = 500,
+	BY_TURNS_MS = 300,
 };
 
 static void stall_now_and_then(struct fault *fault, int step)
@@ -30,6 +31,13 @@ static void be_slow_together(struct fault *fault, int step)
 {
 	if (step >= fault->options->fault_step)
 		clock_sleep_ms(TOGETHER_MS);
+}
+
+/* As where Python collects garbage on each rank in steps of its own. */
+static void pause_by_turns(struct fault *fault, int step)
+{
+	if (step >= fault->options->fault_step && step % fault->options->ranks == fault->rank)
+		clock_sleep_ms(fault_takes_ms(fault, BY_TURNS_MS));
 }
 
 /* The same for the same rank and step in every run. */
@@ -57,5 +65,8 @@ const struct fault_kind fault_healthy_kinds[] = {
 	{ .name = "together",
 	  .between_steps = be_slow_together,
 	  .doc = "nobody's fault: all ranks take half a second longer in each step" },
+	{ .name = "by-turns",
+	  .between_steps = pause_by_turns,
+	  .doc = "nobody's fault: in each step another rank pauses for 300 ms" },
 	{ 0 },
 };

@@ -9,7 +9,7 @@
 
 enum {
 	KEY_MESH = 0x300, KEY_SCHEDULE, KEY_STAGES, KEY_MICROBATCHES, KEY_ACCUMULATE, KEY_EAGER, KEY_NAMES, KEY_PAIRS,
-	KEY_NO_SEQUENCE, KEY_RING, KEY_GRAPHS, KEY_GC, KEY_EVALUATE, KEY_CHECKPOINT,
+	KEY_NO_SEQUENCE, KEY_OUTSIDE_TP, KEY_RING, KEY_GRAPHS, KEY_GC, KEY_EVALUATE, KEY_CHECKPOINT,
 };
 
 enum { BATCHES_MAX = 64 };
@@ -27,6 +27,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "names", KEY_NAMES, NULL, 0, "Give communicators names, as PyTorch has done since August 2026", 0 },
 	{ "no-sequence-parallel", KEY_NO_SEQUENCE, NULL, 0, "tp: AllReduce instead of AllGather and ReduceScatter", 0 },
+	{ "outside-tp", KEY_OUTSIDE_TP, "PERCENT", 0,
+	  "tp: so much of a layer is computed before it, each rank for itself (0)", 0 },
 	{ "cp-ring", KEY_RING, NULL, 0, "cp: a ring of Send and Recv instead of AllGather", 0 },
 	{ "graphs", KEY_GRAPHS, NULL, 0, "A part of each step, with collectives, is a CUDA graph captured at start",
 	  0 },
@@ -72,6 +74,9 @@ static error_t parse_number(int key, const char *text, struct parallel *parallel
 		return 0;
 	case KEY_ACCUMULATE:
 		parallel->accumulate = argument_number(text, 1, BATCHES_MAX, state);
+		return 0;
+	case KEY_OUTSIDE_TP:
+		parallel->outside_tp = argument_number(text, 0, 99, state);
 		return 0;
 	case KEY_GC:
 		parallel->gc_every = argument_number(text, 0, INT_MAX, state);

@@ -21,6 +21,7 @@ struct parallel {
 	bool names;	     /* communicators get names */
 	bool pairs;	     /* each two neighbours of a pipeline have a communicator */
 	bool sequence;	     /* tensor parallelism shards sequences, too */
+	int outside_tp;	     /* percent of a layer that tensor parallelism does not split */
 	bool ring;	     /* context parallelism passes keys and values round */
 	bool graphs;	     /* a part of each step is a CUDA graph */
 	int gc_every, evaluate_every, checkpoint_every; /* steps; 0 never */

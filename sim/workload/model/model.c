@@ -107,10 +107,20 @@ static void reduce(struct model *model, int layer)
 		fsdp_reduce(&model->experts, layer);
 }
 
+/* What tensor parallelism does not split, as norms on a whole sequence: returns what is left of the layer. */
+static int compute_outside(struct model *model, int us)
+{
+	int outside = us / 100 * model->training->parallel->outside_tp;
+
+	if (outside)
+		training_compute(model->training, outside);
+	return us - outside;
+}
+
 /* The two halves of a layer, each split over the tensor-parallel ranks. */
 static void forward_layer(struct model *model, int layer, int index)
 {
-	int us = model->forward_us, halves = 2 * use_count(model);
+	int us = compute_outside(model, model->forward_us), halves = 2 * use_count(model);
 
 	tensor_parallel_enter(&model->tp, 2 * index, halves);
 	context_parallel_attend(&model->cp, us / 2, false, index, use_count(model));
@@ -128,6 +138,7 @@ static void backward_layer(struct model *model, int layer, int index, int us)
 {
 	int halves = 2 * use_count(model);
 
+	us = compute_outside(model, us);
 	if (has_experts(model, layer)) {
 		expert_parallel_backward(&model->ep, us / 2, index, use_count(model));
 	} else {

@@ -80,12 +80,14 @@ static void all_reduce(struct tensor_parallel *tp, int index, int count)
 
 void tensor_parallel_enter(struct tensor_parallel *tp, int index, int count)
 {
+	tp->training->in_tensor_parallel = tp->group->size > 1;
 	if (tp->group->size > 1 && tp->training->parallel->sequence)
 		gather(tp, index, count);
 }
 
 void tensor_parallel_leave(struct tensor_parallel *tp, int index, int count)
 {
+	tp->training->in_tensor_parallel = false;
 	if (tp->group->size == 1)
 		return;
 	if (tp->training->parallel->sequence)

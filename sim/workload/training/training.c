@@ -38,7 +38,8 @@ void training_compute(struct training *training, int us)
 		return;
 	}
 	us = (int)(us * noise_factor(&training->noise, training->step) *
-		   fault_slowness(training->options, training->rank, training->step)) +
+		   fault_slowness(training->options, training->rank, training->step,
+				  training->in_tensor_parallel)) +
 	     training->extra_us;
 	training->extra_us = 0;
 	gpu_compute(&training->gpu, us < 0 ? 0 : us);

@@ -27,6 +27,7 @@ struct training {
 	int step;
 	int extra_us; /* what the GPU still computes longer, or shorter, in this step; GPU_FOR_EVER */
 	struct noise noise;
+	bool in_tensor_parallel; /* what is computed next is split over such ranks */
 };
 
 /* Ends the process with a message when the GPU fails. 0 or -errno. */

@@ -277,6 +277,50 @@ Test(job_rows, a_rank_that_becomes_late_is_found_after_six_rows, .init = begin, 
 	cr_expect_eq(suspects(), 0);
 }
 
+/* In each row the next of so many ranks pauses. */
+static void play_by_turns(int count, uint32_t ranks, double pause_ms)
+{
+	while (count--) {
+		uint32_t one = (uint32_t)row % ranks;
+		own_ms[one] += pause_ms;
+		play_row();
+		own_ms[one] -= pause_ms;
+	}
+}
+
+Test(job_rows, waiting_that_goes_round_is_told_with_how_often_for_whom_and_how_long, .init = begin, .fini = end)
+{
+	struct analysis_turns told;
+
+	play_by_turns(10, RANKS, 120);
+	job_turns_tell(&rows.turns, rows.count, &told);
+	cr_expect_eq(told.times, 0, "of less than 20 steps");
+	play_by_turns(70, RANKS, 120);
+	cr_expect_eq(suspects(), 0);
+	job_turns_tell(&rows.turns, rows.count, &told);
+	cr_expect(told.times >= 70 && told.times <= 80, "%u", told.times);
+	cr_expect_eq(told.of_steps, told.times, "a row is a step here");
+	cr_expect_float_eq(told.each_ms, 118, 4, "%f", told.each_ms);
+	cr_expect_float_eq(told.share, 7 / 8.0 * 118 / 230, 0.03, "%f", told.share);
+	cr_expect_eq(told.rank_count, RANKS);
+	cr_expect(told.ranks[0].times >= 9 && told.ranks[0].times <= 10, "%u", told.ranks[0].times);
+	cr_expect(told.at_least);
+}
+
+Test(job_rows, waiting_for_one_or_for_noise_does_not_go_round, .init = begin, .fini = end)
+{
+	struct analysis_turns told;
+
+	play_by_turns(60, 1, 120);
+	job_turns_tell(&rows.turns, rows.count, &told);
+	cr_expect_eq(told.times, 0, "always the same one");
+	job_turns_free(&rows.turns);
+	transfer_ms = 2; /* so that it is a tenth of the time all the same */
+	play_by_turns(400, RANKS, 17);
+	job_turns_tell(&rows.turns, rows.count, &told);
+	cr_expect_eq(told.times, 0, "by what ranks are late by anyway");
+}
+
 Test(job_rows, a_host_whose_ranks_become_late_together_is_found, .init = begin, .fini = end)
 {
 	play(20);

@@ -138,6 +138,12 @@ static double drawn_ms(uint32_t rank, uint64_t row)
 	return noise_ms(rank, row) + ((row * 4 + rank * 2) % 15 ? 0 : 30);
 }
 
+/* And two more of nearly half of the fault in the rows before it, of the rank that will be late. */
+static double drawn_before_ms(uint32_t rank, uint64_t row)
+{
+	return drawn_ms(rank, row) + (rank == RANKS - 1 && (row == 51 || row == 56) ? 18 : 0);
+}
+
 /* What noise that lasts adds: a rank is late by more than half of the fault, and by less in each row that follows; then
  * another one is. */
 static double lasting_ms(uint32_t rank, uint64_t row)
@@ -169,6 +175,13 @@ static int rows_until_found_in(double (*noise)(uint32_t, uint64_t), double late_
 Test(late_series, single_late_rows_of_others_are_no_measure_where_noise_does_not_last)
 {
 	int rows = rows_until_found_in(drawn_ms, 55);
+
+	cr_expect(rows >= 6 && rows <= 12, "%d", rows);
+}
+
+Test(late_series, nor_do_they_hide_that_this_one_was_hardly_late_before)
+{
+	int rows = rows_until_found_in(drawn_before_ms, 55);
 
 	cr_expect(rows >= 6 && rows <= 12, "%d", rows);
 }

@@ -104,6 +104,12 @@ static void add_noise(struct late_noise *noise, double now_ms, double before_ms,
 	noise->further = noise->further * left + now_ms * without_outliers(noise, further_ms);
 }
 
+/* Of two that are compared with each other one is early by what the other one is late by: that is no noise of its own. */
+static double of_its_own(double late_ms, uint32_t alike)
+{
+	return alike == 2 && late_ms < 0 ? 0 : late_ms;
+}
+
 void late_series_put(struct late_series *series, uint32_t index, double longer_ms, double less_ms,
 		     uint32_t alike)
 {
@@ -115,7 +121,8 @@ void late_series_put(struct late_series *series, uint32_t index, double longer_m
 	past->less_ms[series->row % LATE_SERIES_KEPT] = (float)less_ms;
 	past->alike = alike;
 	if (series->row > LATE_SERIES_FIRST + 2 && !isnan(late_ms) && !isnan(before_ms) && !isnan(further_ms))
-		add_noise(&past->noise, late_ms, before_ms, further_ms);
+		add_noise(&past->noise, of_its_own(late_ms, alike), of_its_own(before_ms, alike),
+			  of_its_own(further_ms, alike));
 }
 
 /* times: 1 or -1. */

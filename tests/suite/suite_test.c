@@ -104,7 +104,8 @@ Test(suite, whom_noise_made_late_is_not_named_beside_a_fault, .timeout = 240)
  * that was left out, where all ranks stand in operations of one number: 220000030, 220000112; everybody slower, by the
  * own past of a stage of which a host sees one rank: 220000327, 220000234; a cause that is in short stretches of the
  * host beside long ones of the GPU: 241000439, 241000067; what the host had closed, opened again without its cause:
- * 241000151; and some that nobody chose. */
+ * 241000151; a late replica, as whose mirror image the other one was taken for noise that lasts: 241000040; and some
+ * that nobody chose. */
 Test(suite, jobs_over_hosts_are_judged_as_on_one, .timeout = 240)
 {
 	static const struct {
@@ -112,7 +113,7 @@ Test(suite, jobs_over_hosts_are_judged_as_on_one, .timeout = 240)
 		int per_host;
 	} jobs[] = { { 220000008, 4 }, { 220000053, 4 }, { 220000008, 2 }, { 220000128, 2 }, { 220000131, 2 },
 		     { 220000030, 4 }, { 220000030, 1 }, { 220000112, 4 }, { 220000112, 2 }, { 220000327, 2 },
-		     { 220000234, 2 }, { 241000439, 8 }, { 241000067, 8 }, { 241000151, 8 }, { 1, 4 },
+		     { 220000234, 2 }, { 241000439, 8 }, { 241000067, 8 }, { 241000151, 8 }, { 241000040, 1 }, { 1, 4 },
 		     { 4, 2 },         { 7, 1 } };
 	struct suite_result result;
 	char what[512];

@@ -183,7 +183,7 @@ static void note_adopted(struct world *world, uint64_t now_ns)
 /* By what its host launched late while its GPU was idle, longer than that of others. */
 static bool is_by_host(const struct view *view)
 {
-	return view->host >= view->late_time * 0.9;
+	return view->late_time > 0 && view->host >= view->late_time * 0.9;
 }
 
 static void set_kind(struct rw_finding *finding, const struct view *view)

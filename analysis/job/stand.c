@@ -240,6 +240,7 @@ static void tell_hang(struct look *look, const struct root *root)
 	uint64_t waited = waited_ns(look, place), after = after_ns(place->comm);
 
 	rank->wanted_ns = look->now_ns;
+	rank->wanted_of_host = false;
 
 	if (progress != RW_MESSAGE_STANDS && after < STAND_UNKNOWN_NS)
 		after = STAND_UNKNOWN_NS;

@@ -44,7 +44,7 @@ def play_job(failures, name):
                  for argument in arguments]
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
-        job = nodes.Job(play, server.url(), HOSTS)
+        job = nodes.Job(play, server, HOSTS)
         half = job.start_half("--until-idle", "--json")
         nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{name}: all hosts are heard")
         job.ranks = play.start(*stage.workload(f"--hosts={HOSTS}", f"--box-dirs={play.boxes}", "--limit=90",

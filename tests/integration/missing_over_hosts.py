@@ -61,7 +61,7 @@ def later_communicator(failures):
         for arguments, waiting in LATER:
             play = stages.enter_context(stage.Stage())
             server = nodes.Server(play.dir)
-            job = nodes.Job(play, server.url(), 4)
+            job = nodes.Job(play, server, 4)
             half = job.start_half("--until-idle")
             nodes.await_said(failures, half, "hears 4 hosts", "all hosts are heard")
             job.start_ranks(8, "--mesh=fsdp=2,tp=4", "--fault-rank=5", *arguments, **PRELOAD)
@@ -76,7 +76,7 @@ def first_communicator(failures, crossed):
     anything of it."""
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
-        job = Job(play, server.url(), 3)
+        job = Job(play, server, 3)
         half = job.start_half("--until-idle")
         nodes.await_said(failures, half, "hears 3 hosts", "all hosts are heard")
         prepares = play.start("sleep", "600", RANK="1", WORLD_SIZE="3", LOCAL_RANK="0", SLURMD_NODENAME="host-1")

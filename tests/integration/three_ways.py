@@ -103,7 +103,7 @@ def spread(together):
 def play_turns(failures):
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
-        job = nodes.Job(play, server.url(), HOSTS)
+        job = nodes.Job(play, server, HOSTS)
         half = job.start_half("--until-idle")
         nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{BY_TURNS}: all hosts are heard")
         job.ranks = play.start(*stage.workload(f"--ranks={HOSTS}", f"--hosts={HOSTS}", f"--box-dirs={play.boxes}",
@@ -125,7 +125,7 @@ def play_job(failures, name):
     (kinds, goes_on), unsure = JOBS[name], name in UNSURE
     with stage.Stage() as play:
         server = nodes.Server(play.dir)
-        job = nodes.Job(play, server.url(), HOSTS)
+        job = nodes.Job(play, server, HOSTS)
         half = job.start_half("--until-idle")
         nodes.await_said(failures, half, f"hears {HOSTS} hosts", f"{name}: all hosts are heard")
         log = play.dir / "log"

@@ -90,7 +90,8 @@ def judge(failures, play, name, job, slow_ranks):
         return
     found = {rank for _, finding in named for rank in finding["ranks"]}
     failures.check(found == set(slow_ranks),
-                   f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were{steps_of(job)}")
+                   f"{name}: ranks {slow_ranks} are named, and {sorted(found)} were{steps_of(job)}"
+                   f"{'' if found == set(slow_ranks) else job.err.text()}")
     if found:
         after_s = (named[0][0] - fault_begins_ns(play)) / 1e9
         print(f"{name}: named after {after_s:.1f} s{steps_of(job)}: {named[0][1]['text']}", flush=True)

@@ -547,7 +547,7 @@ static double median_us(const struct row_entry *entries, uint32_t count, const s
 	for (uint32_t i = 0; i < count; i++) {
 		const struct measured *measured = &judged->measured[measured_of[entries[i].rank]];
 		if (entries[i].judged)
-			values[known++] = (uint64_t)(of_host ? measured->host_us : measured->device_us);
+			values[known++] = (uint64_t)fmax(of_host ? measured->host_us : measured->device_us, 0);
 	}
 	sort_u64(values, known);
 	return known ? (double)values[(known - 1) / 2] : 0;

@@ -586,20 +586,21 @@ static void note_verdicts(struct job_rows *rows, const struct judged *judged, co
 	}
 }
 
-/* In pipelines who comes last does so by schedule. */
+/* Of the rows that were noted last. In pipelines who comes last does so by schedule. */
 static void note_turns(struct job_rows *rows, const struct world *world, const struct judged *judged,
 		       const uint32_t *measured_of)
 {
 	for (uint32_t i = 0; i < judged->count; i++) {
 		const struct row_entry *entry = &judged->entries[i];
-		const struct measured *measured = &judged->measured[measured_of[entry->rank]];
+		const struct job_rows_rank *rank = &rows->ranks[entry->rank];
+		const struct job_rows_row *row = &rank->rows[(rank->count - 1) % JOB_ROWS_TOLD];
 		job_turns_note(&rows->turns, &(struct job_turns_row){
-						 .rank = rows->ranks[entry->rank].number,
+						 .rank = rank->number,
 						 .others = comm_of(rows, world, entry)->compared->compared - 1,
 						 .beyond_ms = entry->beyond_ms,
-						 .lasted_us = measured->lasted_us,
-						 .host_us = measured->host_us,
-						 .device_us = measured->device_us,
+						 .lasted_us = judged->measured[measured_of[entry->rank]].lasted_us,
+						 .host_us = row->host_ms * 1e3,
+						 .device_us = row->device_ms * 1e3,
 					     });
 	}
 	rows->turns.steps += judged->count ? rows->steps : 0;

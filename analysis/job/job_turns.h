@@ -28,7 +28,7 @@ struct job_turns {
 struct job_turns_row {
 	uint32_t rank, others; /* so many are compared with it */
 	double beyond_ms;      /* later than the next one */
-	double lasted_us, host_us, device_us;
+	double lasted_us, host_us, device_us; /* these two: longer than those that it is compared with */
 };
 
 /* Where there is no memory nobody waited for this one. */
